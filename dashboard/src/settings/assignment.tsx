@@ -1,11 +1,10 @@
 /** Assignment: the policy of each team, and the capacity of each member. Owners and admins change them. */
 import './assignment.css'
-import { type KeyboardEvent, useEffect, useState } from 'react'
+import { type KeyboardEvent, useEffect, useId, useState } from 'react'
 import { Link } from 'wouter'
 import { Input, Select } from '../../../ui/controls.tsx'
 import { Avatar, Card, EmptyState, Note } from '../../../ui/display.tsx'
-import { useToast } from '../../../ui/overlays.tsx'
-import { CallError, type ItemOf, useCall, useChange } from '../lib/api.ts'
+import { describeError, type ItemOf, useCall, useChange } from '../lib/api.ts'
 import { useIsManager } from '../lib/session.tsx'
 import { AvailabilityBadge } from '../ui/availability.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
@@ -165,40 +164,55 @@ function MemberTable({ members, isManager }: { members: readonly Member[]; isMan
   )
 }
 
-/** Saved when the member leaves the field or presses Enter. Escape restores the stored value. */
+/** Saved when the member leaves the field or presses Enter. Escape restores the stored value. A refused value stays, with the reason. */
 function Capacity({ member: { id, name, capacity } }: { member: Member }) {
   const [input, setInput] = useState(`${capacity}`)
-  const toast = useToast()
+  const [error, setError] = useState('')
+  const errorId = useId()
   const save = useChange('PATCH /assignment/members/{id}', {
     stale: ['GET /assignment/members'],
     done: (saved) => text.capacitySaved(name, saved.capacity),
-    reportsError: true,
-    onFailed: () => setInput(`${capacity}`),
+    onFailed: (reason) => setError(describeError(reason)),
   })
-  useEffect(() => setInput(`${capacity}`), [capacity])
+  const change = (value: string) => {
+    setInput(value)
+    setError('')
+  }
+  useEffect(() => {
+    setInput(`${capacity}`)
+    setError('')
+  }, [capacity])
   const submit = () => {
     if (input === `${capacity}`) return
     const number = Number(input)
     if (input.trim() !== '' && Number.isInteger(number) && number >= 0 && number <= maxCapacity) {
       return save.mutate({ params: { id }, body: { capacity: number } })
     }
-    toast.error(new CallError(400, 'invalid_request', text.badCapacity))
-    setInput(`${capacity}`)
+    setError(text.badCapacity)
   }
   const press = (event: KeyboardEvent) => {
     if (event.key === 'Enter') submit()
-    if (event.key === 'Escape') setInput(`${capacity}`)
+    if (event.key === 'Escape') change(`${capacity}`)
   }
   return (
-    <Input
-      aria-label={text.capacityOf(name)}
-      inputMode="numeric"
-      autoComplete="off"
-      maxLength={3}
-      value={input}
-      onChange={({ target }) => setInput(target.value)}
-      onBlur={submit}
-      onKeyDown={press}
-    />
+    <>
+      <Input
+        aria-label={text.capacityOf(name)}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={error ? errorId : undefined}
+        inputMode="numeric"
+        autoComplete="off"
+        maxLength={3}
+        value={input}
+        onChange={({ target }) => change(target.value)}
+        onBlur={submit}
+        onKeyDown={press}
+      />
+      {error && (
+        <span className="settings-assignment-error" id={errorId} role="alert">
+          {error}
+        </span>
+      )}
+    </>
   )
 }
