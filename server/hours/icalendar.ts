@@ -9,7 +9,7 @@ import { badRequest } from '../lib/errors.ts'
 import type { Holiday } from './hours.ts'
 
 /** `times`: the times of events that do not fill the day, such as `14:00–16:00`. Empty: it is a whole day. */
-export type FoundHoliday = Holiday & { times: string[] }
+type FoundHoliday = Holiday & { times: string[] }
 
 /** Characters of a file. */
 export const maxFileLength = 1_000_000
