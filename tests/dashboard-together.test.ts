@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFits, openDashboard, skip, visit } from './dashboard.ts'
-import { type Json, until } from './support.ts'
+import { createBrowser, type Json, until } from './support.ts'
 
 const ann = '+14155550100'
 
@@ -224,6 +224,53 @@ test('an undo keeps what another member changed meanwhile', { skip }, async (t) 
   await owner.keyboard.press('e')
   await ben.getByRole('toolbar').getByText('1 selected').waitFor()
   assert.equal(await select('Ann Porter').isChecked(), true)
+})
+
+test("a colleague's conversation stays unread until its assignee opens it, a member replies, or marks it as read", {
+  skip,
+}, async (t) => {
+  const { page: owner, provider, window, member, api, ...world } = await openDashboard(t, '/inbox')
+  const browser = createBrowser(world.url, world.url)
+  await browser.signIn(world.owner)
+  const benAccount = await member('agent', 'Ben Carter')
+  const { data: members } = (await browser.call('GET', '/members')).body
+  const ben: Json = members.find(({ name }: Json) => name === 'Ben Carter')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Where is my order?' })
+  const [{ id }] = (await api.get('/conversations')).body.data
+  await browser.call('PATCH', `/conversations/${id}`, { assigned_agent_id: ben.id })
+  await provider.writes({ from: '+14155550102', name: 'Cy Young', text: 'Thanks' })
+  const unread = async () => (await api.get(`/conversations/${id}`)).body.data.unread_count
+
+  // Closing one opens the next, which is Ben's.
+  await rowOf(owner, 'Cy Young').click()
+  await owner.getByRole('button', { name: 'Close', exact: true }).click()
+  await thread(owner).getByText('Where is my order?').waitFor()
+  await rowOf(owner, 'Ann Porter').and(owner.locator('[aria-current]')).waitFor()
+  // The page marks a conversation as read when it is painted: the answer of a later call comes after that one.
+  await owner.getByRole('button', { name: 'Assigned to: Ben Carter' }).waitFor()
+  await owner.evaluate("fetch('/app/api/session')")
+  assert.equal(await unread(), 1)
+
+  // By hand, in the menu of the status, and undone.
+  const menu = owner.getByRole('button', { name: /^Status: / })
+  await menu.click()
+  await owner.getByRole('menuitem', { name: 'Mark as read' }).click()
+  await owner.getByText('Conversation with Ann Porter marked as read').waitFor()
+  assert.equal(await unread(), 0)
+  await owner.locator('.toast', { hasText: 'marked as read' }).getByRole('button', { name: 'Undo' }).click()
+  await until('it unread again', async () => (await unread()) === 1)
+
+  // Its assignee opens it; then a customer writes, and a colleague replies.
+  const page = await window({ as: benAccount })
+  await page.goto(`/inbox/${id}`)
+  await until('it read by Ben', async () => (await unread()) === 0)
+  await page.goto('/contacts')
+  await provider.writes({ from: ann, text: 'Hello?' })
+  await thread(owner).getByText('Hello?').waitFor()
+  assert.equal(await unread(), 1)
+  await box(owner).fill('It is on its way')
+  await box(owner).press('Enter')
+  await until('it read by the reply', async () => (await unread()) === 0)
 })
 
 test('a viewer reads the inbox, and the pages say why nothing can be changed', { skip }, async (t) => {

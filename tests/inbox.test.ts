@@ -591,6 +591,17 @@ test('a conversation shows when its window closes, its assignee and its last mes
   assert.equal((await browser.call('GET', path)).body.data.window_closes_at, null)
 })
 
+test('a reply of a member ends the unread state, and an automated message does not', async (t) => {
+  const { provider, browser, api } = await withProvider(startInbox(t))
+  await provider.writes({ from: '+14155550100', text: 'hello' })
+  const [{ id }] = (await browser.call('GET', '/conversations')).body.data
+  const unread = async () => (await browser.call('GET', `/conversations/${id}`)).body.data.unread_count
+  await api.post('/messages', { to: '+14155550100', text: 'We are open again.' })
+  assert.equal(await unread(), 1)
+  await browser.call('POST', `/conversations/${id}/messages`, { text: 'hello back' })
+  assert.equal(await unread(), 0)
+})
+
 test('a reply assigns an unassigned conversation to its author, if the workspace wants it', async (t) => {
   const { provider, browser, me } = await withProvider(startInbox(t))
   await provider.writes({ from: '+14155550100', text: 'first' })

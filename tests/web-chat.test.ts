@@ -77,8 +77,9 @@ async function openStream(t: TestContext, url: string, from: Record<string, stri
     }
   })().catch(() => {})
   const texts: Stream['texts'] = async (count) => {
-    await until(`${count} messages on the stream`, async () => received.length >= count)
-    return received.map(({ data }) => data.content_text)
+    const messages = () => received.filter(({ event }) => event === 'message')
+    await until(`${count} messages on the stream`, async () => messages().length >= count)
+    return messages().map(({ data }) => data.content_text)
   }
   return { response, received, texts, ended }
 }
@@ -212,7 +213,8 @@ test("a visitor receives a member's reply at once, in every tab and from every p
       'the member has no name, and an email address is not shown',
     )
     const listed = await page.thread('?limit=2')
-    assert.deepEqual(pluck(received, 'data'), listed.reverse(), 'a message is the same in the stream and in the list')
+    const messages = received.filter(({ event }) => event === 'message')
+    assert.deepEqual(pluck(messages, 'data'), listed.reverse(), 'a message is the same in the stream and in the list')
   }
   const [conversation] = (await api.get('/conversations')).body.data
   assert.equal(conversation.last_message_text, 'thanks')
@@ -347,7 +349,7 @@ test('a message that began first and committed last is delivered too', async (t)
   await answers(conversation_id, 'and the next')
   assert.deepEqual((await stream.texts(3)).toSorted(), ['and the next', 'begun first', 'committed first'])
   // A page that resumes goes on from the newest it saw.
-  const places = stream.received.map(({ id }) => id)
+  const places = stream.received.filter(({ event }) => event === 'message').map(({ id }) => id)
   assert.deepEqual(places, places.toSorted())
 })
 
@@ -1024,6 +1026,10 @@ test("a visitor sees the member's name, that a member types, and that a member h
 
   await answers(conversation_id, 'answer')
   await until('the reply', async () => stream.received.some(({ data }) => data.content_text === 'answer'))
+  // A reply says that the messages before it were read.
+  const later = (await page.thread())[1]
+  assert.deepEqual([later?.content_text, later?.status], ['later', 'read'])
+  await until('it is seen', async () => Date.parse(last('seen')?.up_to) >= Date.parse(later?.created_at))
   const listed = async (name: string) => {
     await browser.call('PATCH', '/channels/web/widget', { member_names: name })
     return (await page.thread())[0]?.sender

@@ -660,8 +660,8 @@ class Conversation(TypedDict):
     # When the service received the last message of the customer. The 24-hour window starts at the time that the
     # channel gives for it, which can be earlier.
     last_inbound_at: Optional[str]
-    # Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as
-    # unread. Messages of a blocked contact do not count.
+    # Messages of the customer since a member read the conversation or replied in it. At least 1 after a member
+    # marked it as unread. Messages of a blocked contact do not count.
     unread_count: int
     # `bot` while an automation waits for an answer of the customer or is about to ask. Otherwise `team`.
     handled_by: Literal["team", "bot"]

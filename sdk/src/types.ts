@@ -433,7 +433,7 @@ export type Conversation = {
   last_message_at: string | null
   /** When the service received the last message of the customer. The 24-hour window starts at the time that the channel gives for it, which can be earlier. */
   last_inbound_at: string | null
-  /** Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count. */
+  /** Messages of the customer since a member read the conversation or replied in it. At least 1 after a member marked it as unread. Messages of a blocked contact do not count. */
   unread_count: number
   /** `bot` while an automation waits for an answer of the customer or is about to ask. Otherwise `team`. */
   handled_by: "team" | "bot"

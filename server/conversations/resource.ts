@@ -127,7 +127,7 @@ export const ConversationSchema = Type.Object(
     ),
     unread_count: Type.Integer({
       description:
-        'Messages of the customer since a member last opened the conversation. At least 1 after a member marked it as unread. Messages of a blocked contact do not count.',
+        'Messages of the customer since a member read the conversation or replied in it. At least 1 after a member marked it as unread. Messages of a blocked contact do not count.',
     }),
     handled_by: Column(
       OneOf(handlers, {

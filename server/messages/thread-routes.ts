@@ -53,7 +53,7 @@ type ThreadOptions = ThreadContext & {
   db: Db
   sealer: Sealer
   inbox: InboxContext
-  signals: Pick<Signals, 'inboxChanged'>
+  signals: Pick<Signals, 'inboxChanged' | 'conversationRead'>
   sender: Sender
   templates: Parameters<typeof previewTemplate>[2]
 }
@@ -95,6 +95,7 @@ export function threadTable(options: ThreadOptions): readonly Row[] {
         const replyTo = body.reply_to_message_id
         const request = { workspaceId, to: { conversationId }, memberId: member.id, requested, replyTo, subject }
         const { message_id: id } = await sender.send(request)
+        if (channel === 'web') signals.conversationRead(conversationId)
         const isReaction = body.type === 'reaction'
         if (!isReaction && (await assignReplier(db, workspaceId, conversationId, member.id)))
           signals.inboxChanged(workspaceId, [conversationId])

@@ -100,14 +100,18 @@ function useFollowMerge(id: string, answeredId = id): void {
   }, [id, answeredId, navigate, toast])
 }
 
-/** Marks the conversation as read, unless the member is a viewer: when it is opened and when a message arrives while the window is visible. */
+/**
+ * Marks the conversation as read, unless the member is a viewer: when it is opened and when a message arrives while the window is visible.
+ * One that is assigned to another member stays unread: its assignee has not seen the messages.
+ */
 function useMarkAsRead(conversation: Conversation | undefined, isVisible: boolean): void {
   const canWrite = useCanWrite()
   const { id: memberId } = useSession().member
   const isUnread = (conversation?.unread_count ?? 0) > 0
   useEffect(() => {
     if (!conversation || !isUnread || !isVisible || !canWrite || isKeptUnread(conversation)) return
-    const { id, last_message_at: seenAt } = conversation
+    const { id, last_message_at: seenAt, assigned_agent_id: agentId } = conversation
+    if (agentId !== null && agentId !== memberId) return
     // A message that arrives while the call is in flight is unread.
     const patch = (row: Conversation) => (row.last_message_at === seenAt ? { unread_count: 0 } : {})
     const read = () => call('POST /conversations/{id}/read', { params: { id } }).catch(() => {})

@@ -194,7 +194,8 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
   const ids = [openId]
   const isClosed = findConversation(openId)?.status === 'closed'
   const isBlocked = findConversation(openId)?.blocked_at != null
-  const { markUnread, setBlocked } = useModeration()
+  const isRead = findConversation(openId)?.unread_count === 0
+  const { mark, setBlocked } = useModeration()
   const { macros, start } = useMacros({ enabled: openId !== '' })
   const assign = (agent: Agent | null) => ({
     isHidden: () => findConversation(openId)?.assigned_agent_id === (agent?.id ?? null),
@@ -212,7 +213,12 @@ function useInboxCommands(openId: string, actions: InboxActions, sidebar: Sideba
     { id: 'label', label: texts.label, icon: 'label', keys: ['l'], run: () => actions.chooseLabels(ids) },
     { id: 'assign-me', label: texts.assignMe, icon: 'person', keys: ['a'], ...assign(member) },
     { id: 'unassign', label: texts.unassign, icon: 'person', ...assign(null) },
-    { id: 'mark-unread', label: texts.unread, icon: 'mail', run: () => void markUnread(ids) },
+    {
+      id: 'mark-unread',
+      label: words.inbox.contact.mark(isRead),
+      icon: 'mail',
+      run: () => void mark(ids, isRead),
+    },
     {
       id: 'block',
       label: isBlocked ? texts.unblock : texts.block,

@@ -119,7 +119,7 @@ async function storeEcho(
       )`,
     )}
     update conversations v set last_message_text = ${echo.content_text}, last_message_at = ${timeOfId(id)},
-      inbox_at = ${timeOfId(id)}, waiting_since = null,
+      inbox_at = ${timeOfId(id)}, waiting_since = null, unread_count = 0,
       episode_replies = case when v.episode_id is null and v.status = 'closed' then 0 else v.episode_replies + 1 end,
       episode_id = case when v.episode_id is null and v.status <> 'closed' then ${id}::uuid else v.episode_id end,
       team_id = case when v.episode_id is null and v.status <> 'closed' then ${teamOfOpening(sql)} else v.team_id end,

@@ -193,7 +193,7 @@ async function prepareMessages(
     ),
     ${hasReplies ? sql`${countReplies(sql)},` : sql``}
     -- The last message that lists show, unless a newer one is stored. A member's reply moves the conversation in the inbox
-    -- and ends the customer's wait; an automated message changes no indexed column.
+    -- and ends the customer's wait and the unread state; an automated message changes no indexed column.
     updated_conversations as (
       update conversations v set
         last_message_text = case when n.is_last then n.content_text else v.last_message_text end,
@@ -204,6 +204,8 @@ async function prepareMessages(
         ${
           hasReplies
             ? sql`
+              unread_count = case when n.replied_at is null then v.unread_count else 0 end,
+              read_up_to = case when n.replied_at is null or v.unread_count = 0 then v.read_up_to else v.last_received_at end,
               episode_replies = case
                 when v.episode_id is null and v.status = 'closed' then 0 else v.episode_replies + coalesce(n.reply_count, 0) end,
               episode_id = case when ${isOpening} then n.reply_id else v.episode_id end,

@@ -8,6 +8,7 @@ import { useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import type { InboxActions } from '../actions/actions.ts'
 import { useMacros } from '../actions/macros.ts'
+import { findConversation } from '../model/conversations.ts'
 import { useModeration } from '../model/moderation.ts'
 import { clearSelection, selectAll, useSelected } from '../model/selection.ts'
 
@@ -16,7 +17,8 @@ const { flow, thread, macros: macroTexts } = words.inbox
 export default function BulkBar({ actions }: { actions: InboxActions }) {
   const ids = [...useSelected()]
   const { member } = useSession()
-  const { markUnread } = useModeration()
+  const { mark } = useModeration()
+  const isUnread = ids.some((id) => findConversation(id)?.unread_count === 0)
   const { macros, start } = useMacros()
   useShortcuts({ Escape: clearSelection })
   const teams = useCall('GET /teams', {}).data ?? []
@@ -71,10 +73,10 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
           />
         )}
         <IconButton
-          label={words.inbox.contact.markUnread}
+          label={words.inbox.contact.mark(isUnread)}
           icon="mail"
           onClick={() => {
-            void markUnread(ids)
+            void mark(ids, isUnread)
             clearSelection()
           }}
         />

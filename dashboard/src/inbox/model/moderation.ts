@@ -1,4 +1,4 @@
-/** Marks conversations as unread, and blocks contacts on a channel. */
+/** Marks conversations as read and unread, and blocks contacts on a channel. */
 import { useMemo } from 'react'
 import { useToast } from '../../../../ui/overlays.tsx'
 import { call, invalidate } from '../../lib/api.ts'
@@ -44,24 +44,24 @@ export function useModeration() {
         throw error
       }
     }
-    const markUnread = async (ids: readonly string[]): Promise<void> => {
+    const mark = async (ids: readonly string[], isUnread: boolean): Promise<void> => {
       const rows = new Map(ids.flatMap((id) => findConversation(id) ?? []).map((row) => [row.id, row]))
-      // The others were unread before.
-      const changed = new Map([...rows].filter(([, { unread_count }]) => unread_count === 0))
+      // The others are not changed.
+      const changed = new Map([...rows].filter(([, { unread_count }]) => unread_count > 0 !== isUnread))
       try {
-        await setUnread(rows, true)
+        await setUnread(rows, isUnread)
       } catch (error) {
         return toast.error(error)
       }
       const [first] = changed.keys()
       if (!first) return
       rememberChange(toast, {
-        kind: 'unread',
+        kind: isUnread ? 'unread' : 'read',
         field: 'unread',
         ids: [...changed.keys()],
         name: customerOf(first),
-        text: flow.unread,
-        undo: () => void setUnread(changed, false).catch(toast.error),
+        text: isUnread ? flow.unread : flow.read,
+        undo: () => void setUnread(changed, !isUnread).catch(toast.error),
       })
     }
     const saveBlocked = async (id: string, isBlocked: boolean): Promise<Conversation> => {
@@ -97,6 +97,6 @@ export function useModeration() {
         undo: () => void undo().catch(toast.error),
       })
     }
-    return { markUnread, setBlocked }
+    return { mark, setBlocked }
   }, [toast, memberId])
 }

@@ -161,8 +161,9 @@ function Identity({ contact, conversation, onMerged }: IdentityProps) {
   )
 }
 
-function Moderation({ conversation: { id, blocked_at: blockedAt } }: { conversation: Conversation }) {
-  const { markUnread, setBlocked } = useModeration()
+function Moderation({ conversation: { id, blocked_at: blockedAt, unread_count } }: { conversation: Conversation }) {
+  const isRead = unread_count === 0
+  const { mark, setBlocked } = useModeration()
   const [isBusy, setBusy] = useState(false)
   const toggleBlocked = () => {
     setBusy(true)
@@ -170,7 +171,7 @@ function Moderation({ conversation: { id, blocked_at: blockedAt } }: { conversat
   }
   return (
     <>
-      <Button label={labels.markUnread} size="small" icon="mail" onClick={() => void markUnread([id])} />
+      <Button label={labels.mark(isRead)} size="small" icon="mail" onClick={() => void mark([id], isRead)} />
       <Button
         label={blockedAt ? labels.unblock : labels.block}
         size="small"

@@ -30,10 +30,11 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { id, contact, channel, status, snoozed_until: snoozedUntil, blocked_at: blockedAt, labels } = conversation
   const connectionName = useConnectionNames()(conversation)
   const actions = useActions(id)
-  const { markUnread } = useModeration()
+  const { mark } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
   const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
   const isClosed = status === 'closed'
+  const isRead = conversation.unread_count === 0
   return (
     <header className="line inbox-thread-head">
       <span className="inbox-back">
@@ -121,7 +122,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               })),
               { kind: 'separator', key: 'line' },
               { key: 'labels', label: flow.chooseLabels, onSelect: () => actions.chooseLabels([id]) },
-              { key: 'unread', label: text.markUnread, onSelect: () => void markUnread([id]) },
+              { key: 'unread', label: text.mark(isRead), onSelect: () => void mark([id], isRead) },
             ]}
           />
           <IconButton

@@ -22,6 +22,6 @@ export const contact = {
   blockedText: 'You cannot reply while this contact is blocked on the channel.',
   blockedByChannel: (at: string) => `Blocked on ${at}. The channel refuses their messages.`,
   blockedHere: (at: string) => `Blocked on ${at}. Their messages are stored, but do not reopen the conversation.`,
-  markUnread: 'Mark as unread',
+  mark: (isUnread: boolean) => (isUnread ? 'Mark as unread' : 'Mark as read'),
   viewContact: 'View contact',
 }

@@ -137,6 +137,7 @@ export const flow = {
   snoozed: (until: string, changed: Changed) => `${subjectOf(changed)} snoozed until ${until}`,
   awake: (changed: Changed) => `Snooze of ${objectOf(changed)} ended`,
   unread: (changed: Changed) => `${subjectOf(changed)} marked as unread`,
+  read: (changed: Changed) => `${subjectOf(changed)} marked as read`,
   blocked: ({ count, name }: Changed) =>
     count === 1
       ? `${name} blocked. The conversation is closed.`

@@ -39,7 +39,6 @@ export const inbox = {
     unassign: 'Remove assignment',
     assignTeam: (name: string) => `Assign to team ${name}`,
     unassignTeam: 'Remove from team',
-    unread: 'Mark as unread',
     block: 'Block contact',
     unblock: 'Unblock contact',
     nextUnread: 'Open next unread conversation',
