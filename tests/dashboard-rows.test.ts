@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { assertStatus } from './assertions.ts'
+import { assertStatus, dataOf } from './assertions.ts'
 import { assertAccessible, assertFits, openDashboard, resize, skip, visit } from './dashboard.ts'
 import { createBrowser, type Json, until } from './support.ts'
 
@@ -249,6 +249,28 @@ test('a row names what sent an automated message, and shows the time by which it
   assertStatus(await api.post('/broadcasts', { name: 'More', template, recipients: [{ to: cleo }] }), 202)
   await rowOf(page, 'Ben Carter').getByText('Automated:').waitFor()
   await rowOf(page, 'Cleo Dane').getByText('Broadcast:').waitFor()
+  await assertAccessible(page)
+})
+
+test('a conversation with automated messages only is not shown as open', { skip }, async (t) => {
+  const { page, api } = await openDashboard(t, '/inbox?status=all')
+  const template = { name: 'hello_world', language: 'en_US' }
+  const sent = dataOf(await api.post('/messages', { to: ann, name: 'Ann Porter', type: 'template', template }), 201)
+  const hint = /^No reply yet: it enters the inbox when the customer writes or a member replies/
+  await rowOf(page, 'Ann Porter').getByText('Automated', { exact: true }).and(page.getByTitle(hint)).waitFor()
+  await rowOf(page, 'Ann Porter').click()
+  const status = page.getByRole('button', { name: 'Status: Automated' })
+  await status.and(page.getByTitle(hint)).waitFor()
+  await assertAccessible(page)
+  // It can be closed, and the text of its return does not claim that it is in the inbox.
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
+  await page.getByText('Conversation with Ann Porter closed').waitFor()
+  await page.getByRole('button', { name: 'Status: Closed' }).waitFor()
+  await page.getByRole('button', { name: 'Reopen', exact: true }).click()
+  await page.getByText(/^Conversation with Ann Porter reopened\. No reply yet: it enters the inbox when/).waitFor()
+  await status.waitFor()
+  await visit(page, `/contacts/${sent.contact_id}`)
+  await page.locator('.contacts-conversations .badge', { hasText: 'Automated' }).waitFor()
   await assertAccessible(page)
 })
 

@@ -6,6 +6,7 @@ import { Avatar, Badge, Card, ErrorNote } from '../../../ui/display.tsx'
 import { StartConversation } from '../inbox/composer/start-button.tsx'
 import { type DataOf, useCall, useChange, usePages } from '../lib/api.ts'
 import { useConnectionNames } from '../lib/connections.ts'
+import { type Conversation, isAutomated } from '../lib/conversation-lists.ts'
 import { fieldErrorsOf, useFocusOnError } from '../lib/field-errors.ts'
 import { nameOf, usernamesOf } from '../lib/people.ts'
 import { useIsManager } from '../lib/session.tsx'
@@ -133,26 +134,45 @@ function Conversations({ contactId }: { contactId: string }) {
           <p className="card-body soft">{texts.noConversations}</p>
         ) : (
           <ul className="contacts-conversations lined">
-            {pages.items.map(({ id, channel, connection, status, last_message_text: text, last_message_at: at }) => (
-              <li key={id}>
-                <Link href={`/inbox/${id}`}>
-                  <ChannelMark channel={channel} />
-                  <span className="grow">
-                    <strong>
-                      {[words.channels[channel], connectionNameOf({ channel, connection })].filter(Boolean).join(' · ')}
-                    </strong>
-                    <span className="soft small cut">{text && (channel === 'social' ? text : withoutMarks(text))}</span>
-                  </span>
-                  <Badge tone={status === 'open' ? 'green' : undefined}>{words.statuses[status]}</Badge>
-                  {at && <span className="soft small nowrap">{formatBrief(at)}</span>}
-                </Link>
-              </li>
-            ))}
+            {pages.items.map((row) => {
+              const { id, channel, connection, last_message_text: text, last_message_at: at } = row
+              return (
+                <li key={id}>
+                  <Link href={`/inbox/${id}`}>
+                    <ChannelMark channel={channel} />
+                    <span className="grow">
+                      <strong>
+                        {[words.channels[channel], connectionNameOf({ channel, connection })]
+                          .filter(Boolean)
+                          .join(' · ')}
+                      </strong>
+                      <span className="soft small cut">
+                        {text && (channel === 'social' ? text : withoutMarks(text))}
+                      </span>
+                    </span>
+                    <ConversationStatus conversation={row} />
+                    {at && <span className="soft small nowrap">{formatBrief(at)}</span>}
+                  </Link>
+                </li>
+              )
+            })}
           </ul>
         )
       }
     </QueryView>
   )
+}
+
+function ConversationStatus({ conversation }: { conversation: Conversation }) {
+  const { status } = conversation
+  if (isAutomated(conversation)) {
+    return (
+      <span title={words.automatedHint}>
+        <Badge>{words.automatedStatus}</Badge>
+      </span>
+    )
+  }
+  return <Badge tone={status === 'open' ? 'green' : undefined}>{words.statuses[status]}</Badge>
 }
 
 function EraseContact({ contact }: { contact: Contact }) {

@@ -6,6 +6,10 @@ export type Conversation = Page['data'][number]
 export type ListQuery = NonNullable<Calls['GET /conversations']['query']>
 type Compare = (one: Conversation, other: Conversation) => number
 
+/** It has automated messages only: it is in no list of open conversations, whatever its status. */
+export const isAutomated = ({ inbox_at, status, snoozed_until }: Conversation): boolean =>
+  inbox_at === null && status !== 'closed' && snoozed_until === null
+
 /** Compares by an order of the inbox, as the service sorts. */
 export const inboxOrders: Record<NonNullable<ListQuery['sort']>, Compare> = {
   newest: byArrival,

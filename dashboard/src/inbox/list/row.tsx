@@ -3,6 +3,7 @@ import { type MouseEvent, memo, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
+import { isAutomated } from '../../lib/conversation-lists.ts'
 import { useMinute } from '../../lib/hooks.ts'
 import { memberName, nameOf } from '../../lib/people.ts'
 import { useCanWrite, useSession } from '../../lib/session.tsx'
@@ -84,10 +85,16 @@ export const Row = memo(function Row({ conversation, href, isOpen, namesConnecti
                 {conversation.connection.name}
               </span>
             )}
-            {status !== 'open' && (
-              <span className="inbox-status" data-status={status} title={statusText}>
-                <span className="offscreen">{statusText}</span>
-              </span>
+            {isAutomated(conversation) ? (
+              <small className="soft" title={words.automatedHint}>
+                {words.automatedStatus}
+              </small>
+            ) : (
+              status !== 'open' && (
+                <span className="inbox-status" data-status={status} title={statusText}>
+                  <span className="offscreen">{statusText}</span>
+                </span>
+              )
             )}
             {conversation.due_at ? (
               <DueClock at={conversation.due_at} kind={conversation.due_kind} isShort />

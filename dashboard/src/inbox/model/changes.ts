@@ -177,7 +177,11 @@ export function useChanges() {
     return {
       setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void, isReplied?: boolean) {
         const patch = () => ({ status, ...(status === 'pending' ? {} : { snoozed_until: null }) })
-        apply(ids, { body: { status }, patch, text: flow.changed[status], isReplied }, onUndo)
+        const text = (changed: Changed) => {
+          const isInNoList = status !== 'closed' && ids.every((id) => findConversation(id)?.inbox_at === null)
+          return flow.changed[status](changed) + (isInNoList ? `. ${words.automatedHint}` : '')
+        }
+        apply(ids, { body: { status }, patch, text, isReplied }, onUndo)
       },
       assign(ids: readonly string[], agent: Agent | null) {
         const assigned = agent && { id: agent.id, name: agent.name, email: agent.email }

@@ -16,6 +16,7 @@ import { Ratings, useRatings } from '../../contacts/ratings.tsx'
 import { useVisit, VisitFacts } from '../../contacts/visit.tsx'
 import { call, useCall, useChange, usePages } from '../../lib/api.ts'
 import { useConnectionNames } from '../../lib/connections.ts'
+import { isAutomated } from '../../lib/conversation-lists.ts'
 import { useFormFields } from '../../lib/field-errors.ts'
 import { nameOf, usernamesOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
@@ -261,7 +262,10 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
               <span className="grow column">
                 <span className="cut">
                   {/* The mark has the name of the channel. */}
-                  {[connectionNameOf(other) ?? words.channels[other.channel], words.statuses[other.status]].join(' · ')}
+                  {[
+                    connectionNameOf(other) ?? words.channels[other.channel],
+                    isAutomated(other) ? words.automatedStatus : words.statuses[other.status],
+                  ].join(' · ')}
                 </span>
                 <span className="cut soft">
                   <HasFormatting value={other.channel !== 'social'}>

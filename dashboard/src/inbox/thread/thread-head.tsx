@@ -6,6 +6,7 @@ import { Icon } from '../../../../ui/icon.tsx'
 import { Menu } from '../../../../ui/menu.tsx'
 import { useCall } from '../../lib/api.ts'
 import { useConnectionNames } from '../../lib/connections.ts'
+import { isAutomated } from '../../lib/conversation-lists.ts'
 import { handleOf, memberName, nameOf } from '../../lib/people.ts'
 import { useSession } from '../../lib/session.tsx'
 import { formatTime } from '../../lib/time.ts'
@@ -32,7 +33,8 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const actions = useActions(id)
   const { mark } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
-  const statusText = snoozedUntil ? flow.snoozedStatus : words.statuses[status]
+  const automated = isAutomated(conversation)
+  const statusText = automated ? words.automatedStatus : snoozedUntil ? flow.snoozedStatus : words.statuses[status]
   const isClosed = status === 'closed'
   const isRead = conversation.unread_count === 0
   return (
@@ -100,10 +102,10 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               <button
                 type="button"
                 className="inbox-choice small"
-                title={thread.status(statusText)}
+                title={automated ? words.automatedHint : thread.status(statusText)}
                 aria-label={thread.status(statusText)}
               >
-                <span className="inbox-status" data-status={status} />
+                <span className="inbox-status" data-status={automated ? 'automated' : status} />
                 <span className="inbox-choice-text">{statusText}</span>
                 <Icon name="chevron" />
               </button>
@@ -117,7 +119,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
                     {words.statuses[each]}
                   </>
                 ),
-                checked: each === status,
+                checked: each === status && !automated,
                 onSelect: () => actions.setStatus([id], each),
               })),
               { kind: 'separator', key: 'line' },

@@ -44,6 +44,8 @@ export const common = {
   channels: { msgapp: 'Messaging app', social: 'Social', web: 'Web chat' },
   roles: { owner: 'Owner', admin: 'Admin', agent: 'Agent', viewer: 'Viewer' },
   statuses: { open: 'Open', pending: 'Pending', closed: 'Closed' },
+  automatedStatus: 'Automated',
+  automatedHint: 'No reply yet: it enters the inbox when the customer writes or a member replies.',
   time: {
     today: 'Today',
     yesterday: 'Yesterday',
