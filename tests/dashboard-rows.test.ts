@@ -188,7 +188,7 @@ test('a row shows its time, the wait, who replied, the channel at the avatar, an
 })
 
 test('a row names what sent an automated message, and shows the time by which it is sorted', { skip }, async (t) => {
-  const { page, provider, api, url, owner } = await openDashboard(t, '/inbox')
+  const { page, provider, api, url, owner, db } = await openDashboard(t, '/inbox')
   const cleo = '+14155550102'
   for (const [from, name] of [
     [cleo, 'Cleo Dane'],
@@ -249,6 +249,17 @@ test('a row names what sent an automated message, and shows the time by which it
   assertStatus(await api.post('/broadcasts', { name: 'More', template, recipients: [{ to: cleo }] }), 202)
   await rowOf(page, 'Ben Carter').getByText('Automated:').waitFor()
   await rowOf(page, 'Cleo Dane').getByText('Broadcast:').waitFor()
+  // One that came later than the time of the row has its own time.
+  await db`
+    update conversations set inbox_at = now() - interval '3 days'
+    where workspace_id = ${api.workspaceId}`
+  await page.reload()
+  await rowOf(page, 'Cleo Dane')
+    .getByText(/^Broadcast, \d+:\d\d [AP]M: $/)
+    .waitFor()
+  await rowOf(page, 'Ann Porter')
+    .getByText(/^\d+:\d\d [AP]M: $/)
+    .waitFor()
   await assertAccessible(page)
 })
 

@@ -133,6 +133,11 @@ test('a rating is a line in the thread, and is on the contact with its comment',
   const panel = page.locator('.inbox-contact')
   await panel.getByText('2 of 5').waitFor()
   await panel.getByText('It was three days late.').waitFor()
+  // The thread says how both messages were taken. A comment may be a question: it offers to reopen the conversation.
+  const messages = page.getByRole('log', { name: 'Messages' })
+  await messages.getByText('Rating: 2 of 5').waitFor()
+  const comment = messages.locator('.inbox-answer', { hasText: 'Taken as a comment on the rating' })
+  await comment.waitFor()
   await page.getByText('5 · Very good').first().waitFor()
   await assertAccessible(page)
   await shoot(page, 'thread')
@@ -147,6 +152,8 @@ test('a rating is a line in the thread, and is on the contact with its comment',
   await phone.getByText('The customer gave a rating of 2 of 5').waitFor()
   await assertFits(phone)
   await shoot(phone, 'thread-390')
+  await phone.getByRole('button', { name: 'Reopen conversation' }).click()
+  await until('it open', async () => (await api.get(`/conversations/${id}`)).body.data.status === 'open')
 })
 
 test('an automation starts with a rating of at most the chosen one', { skip }, async (t) => {

@@ -167,8 +167,15 @@ function RowLabels({ labels }: Pick<Conversation, 'labels'>) {
   )
 }
 
-/** The last message and who or what sent it, unless the customer did. While the customer waits, it is not an automated one. It may have been refused. */
-function LastMessage({ conversation: { channel, last_message: last } }: { conversation: Conversation }) {
+const minuteMs = 60_000
+
+/**
+ * The last message and who or what sent it, unless the customer did. While the customer waits, it is not an automated one. It may have been
+ * refused. One that did not move the row has its own time: the time of the row is earlier.
+ */
+function LastMessage({ conversation }: { conversation: Conversation }) {
+  const { channel, last_message: last, last_message_at: at } = conversation
+  const ownAt = at && Date.parse(at) - Date.parse(sortedAt(conversation)) > minuteMs ? at : null
   const text = last?.content_text?.slice(0, maxPreview)
   const isReaction = last?.content_type === 'reaction' && text
   const line = isReaction ? words.inbox.message.reacted(text) : text || (last ? typeLabelOf(last) : list.noMessages)
@@ -177,7 +184,11 @@ function LastMessage({ conversation: { channel, last_message: last } }: { conver
     <span className="inbox-row-message cut" data-failed={last?.status === 'failed' ? '' : undefined}>
       {isOutbound && <StatusIcon status={last.status} />}
       {last?.sender && <Sender sender={last.sender} />}
-      {last?.automated_by && <span className="inbox-row-you">{list.automated[last.automated_by]}</span>}
+      {(last?.automated_by || ownAt) && (
+        <span className="inbox-row-you" title={ownAt ? formatTime(ownAt) : undefined}>
+          {list.prefix(last?.automated_by && list.automated[last.automated_by], ownAt && formatBrief(ownAt))}
+        </span>
+      )}
       {!text && last && <Icon name={iconOf(last.content_type)} />}
       <bdi>
         <HasFormatting value={channel !== 'social'}>

@@ -2,17 +2,19 @@
  * The messages of a conversation with its notes and activity lines, oldest at the top. Scrolling up loads more. Can scroll to a
  * specific message or note.
  */
-import { lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { Fragment, lazy, Suspense, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearch } from 'wouter'
+import { Button } from '../../../../ui/controls.tsx'
 import { EmptyState } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { useToast } from '../../../../ui/overlays.tsx'
 import { useIsPainted } from '../../lib/hooks.ts'
 import { nameOf } from '../../lib/people.ts'
-import { useSession } from '../../lib/session.tsx'
+import { useCanWrite, useSession } from '../../lib/session.tsx'
 import { formatDay } from '../../lib/time.ts'
 import { LoadMore, QueryState } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
+import { useActions } from '../actions/actions.ts'
 import type { Conversation, Entry, Message } from '../model/data.ts'
 import { type useThread, useTimeline } from '../model/live-pages.ts'
 import { VisitorTyping } from '../model/presence.tsx'
@@ -20,12 +22,13 @@ import { useScheduled } from '../model/scheduled.ts'
 import type { Sending } from '../model/unconfirmed.ts'
 import { Bubble } from './bubble.tsx'
 import { groupThread, type MessageGroup, type Reactions, reactionsOf } from './message-groups.ts'
+import { useRatingAnswers } from './rating-answers.ts'
 import { type React, reactionsOn } from './reactions.tsx'
 import { RunLink } from './run-link.tsx'
 import { TimelineEntry } from './timeline-entry.tsx'
 import { useThreadScroll } from './use-thread-scroll.ts'
 
-const { thread } = words.inbox
+const { thread, message } = words.inbox
 
 /** Few conversations have any. Without a connection they are not shown. */
 const ScheduledMessages = lazy(() => import('./scheduled.tsx').catch(() => ({ default: () => null })))
@@ -66,6 +69,8 @@ function MessageLog(props: Props & { timeline: Timeline }) {
   )
   const shown = useMemo(() => [...messages, ...sendings.map(({ message }) => message)], [messages, sendings])
   const entries = useEntries(timeline, messages[0]?.id, pages.hasNextPage || messages.length < pages.items.length)
+  const isRated = timeline.items.some(({ kind }) => kind === 'rated')
+  const answers = useRatingAnswers(conversation, messages, isRated)
   const days = useMemo(() => groupThread(shown, entries, member.id), [shown, entries, member.id])
   const reactions = useMemo(() => reactionsOf(shown), [shown])
   const scroll = useThreadScroll({ messages, outboxCount: sendings.length })
@@ -110,7 +115,7 @@ function MessageLog(props: Props & { timeline: Timeline }) {
                     group={group}
                     customer={nameOf(conversation.contact)}
                     reactionChoices={reactionsOn(conversation.channel)}
-                    {...{ reactions, highlightedId, failed, onQuote, onReact, onResend }}
+                    {...{ conversation, answers, reactions, highlightedId, failed, onQuote, onReact, onResend }}
                     onReveal={reveal}
                   />
                 ),
@@ -181,6 +186,8 @@ function useEntries(timeline: Timeline, oldestId: string | undefined, hasOlder: 
 
 type MessageGroupProps = {
   group: MessageGroup
+  conversation: Conversation
+  answers: ReturnType<typeof useRatingAnswers>
   customer: string
   reactions: Reactions
   highlightedId: string
@@ -192,7 +199,8 @@ type MessageGroupProps = {
   onReveal: (id: string) => void
 }
 
-function MessageGroupView({ group, customer, reactions, highlightedId, failed, ...handlers }: MessageGroupProps) {
+function MessageGroupView(props: MessageGroupProps) {
+  const { group, conversation, answers, customer, reactions, highlightedId, failed, ...handlers } = props
   return (
     <div className="stack inbox-run" data-side={group.side}>
       {group.sender && (
@@ -200,19 +208,41 @@ function MessageGroupView({ group, customer, reactions, highlightedId, failed, .
           <RunLink runId={group.messages[0]?.run_id}>{group.sender}</RunLink>
         </p>
       )}
-      {group.messages.map((message) => (
-        <Bubble
-          key={message.id}
-          message={message}
-          sender={group.sender || customer}
-          customer={customer}
-          reactions={reactions.get(message.id)}
-          isHighlighted={highlightedId === message.id}
-          isLocal={failed.has(message.id)}
-          {...handlers}
-        />
+      {group.messages.map((one) => (
+        <Fragment key={one.id}>
+          <Bubble
+            message={one}
+            sender={group.sender || customer}
+            customer={customer}
+            reactions={reactions.get(one.id)}
+            isHighlighted={highlightedId === one.id}
+            isLocal={failed.has(one.id)}
+            {...handlers}
+          />
+          {answers.has(one.id) && <AnswerNote conversation={conversation} rating={answers.get(one.id) ?? null} />}
+        </Fragment>
       ))}
     </div>
+  )
+}
+
+/** Says that the message above was taken as an answer. A comment may be a question, but has not reopened the conversation. */
+function AnswerNote({ conversation: { id, status }, rating }: { conversation: Conversation; rating: number | null }) {
+  const actions = useActions(id)
+  const canWrite = useCanWrite()
+  return (
+    <p className="line inbox-answer soft small">
+      <Icon name="star" />
+      <span>{rating === null ? message.comment : message.rating(rating)}</span>
+      {rating === null && status === 'closed' && canWrite && (
+        <Button
+          label={words.inbox.commands.reopen}
+          size="small"
+          icon="refresh"
+          onClick={() => actions.setStatus([id], 'open')}
+        />
+      )}
+    </p>
   )
 }
 

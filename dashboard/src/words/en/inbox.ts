@@ -94,7 +94,9 @@ export const inbox = {
     assignedTo: (name: string) => `Assigned to ${name}`,
     ofTeam: (name: string) => `Team ${name}`,
     you: 'You: ',
-    automated: { api: 'Automated: ', broadcast: 'Broadcast: ', automation: 'Bot: ' },
+    automated: { api: 'Automated', broadcast: 'Broadcast', automation: 'Bot' },
+    /** What sent the last message, and its time if that is not the time of the row. */
+    prefix: (...parts: (string | false | null | undefined)[]) => `${parts.filter(Boolean).join(', ')}: `,
     from: (name: string) => `${name}: `,
     draft: 'Draft',
     notSent: 'Not sent',
@@ -227,6 +229,8 @@ export const inbox = {
     team: 'Your team',
     api: 'API',
     broadcast: 'Broadcast',
+    rating: (rating: number) => `Rating: ${rating} of 5`,
+    comment: 'Taken as a comment on the rating',
     kinds: {
       text: 'Message',
       image: 'Photo',
