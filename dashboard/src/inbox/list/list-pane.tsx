@@ -121,7 +121,7 @@ function Conversations({ filters, isPlain, openId }: { filters: Filters; isPlain
   const query = toQuery(filters)
   const pages = useConversations(query)
   const sharedChannels = listSharedChannels(useConnections())
-  const isWorking = () => openId !== '' || getSelected().size > 0 || isListInUse()
+  const isWorking = () => getSelected().size > 0 || isListInUse()
   const order = {
     // Until the first page has loaded there is no order to hold. While another query loads, the rows of the previous one are shown:
     // their order is not that of the new query.

@@ -4,10 +4,12 @@
  * The held order is what the member sees. Rows update in place, rows that no longer match disappear, and older rows that load are
  * appended. Conversations that arrive above the end, or that moved because the customer wrote, are counted and wait for `apply`; but one
  * that the member starts or opens appears at its place.
- * While the member does not work in the list, every update applies the new order.
+ * While the member does not work in the list, every update applies the new order. If a conversation is open, only an update with a new
+ * conversation does: an own reply moves nothing.
  */
 import { useCallback, useEffect, useMemo, useReducer, useRef } from 'react'
 import type { Conversation } from '../model/data.ts'
+import { focusedId } from '../model/list-focus.ts'
 
 type Held = { key: string; order: Conversation[] }
 
@@ -30,10 +32,13 @@ export function useStillOrder(input: Input, isWorking: () => boolean) {
     held.current = undefined
     render()
   }, [])
-  if (held.current?.key !== input.key || !isWorking()) held.current = { key: input.key, order: [...input.fresh] }
+  const isFree = !isWorking()
+  if (held.current?.key !== input.key || (isFree && input.openId === '')) {
+    held.current = { key: input.key, order: [...input.fresh] }
+  }
   const result = holdOrder(held.current.order, input)
-  // Nothing that the member sees would move.
-  if (result.rows.length === 0) {
+  // Nothing that the member sees would move, or it may move.
+  if (result.rows.length === 0 || (isFree && result.newCount > 0)) {
     held.current = { key: input.key, order: [...input.fresh] }
     return { rows: input.fresh, newCount: 0, apply }
   }
@@ -66,7 +71,7 @@ function holdOrder(seen: readonly Conversation[], { fresh, openId, isComplete, c
 
 /**
  * The React key of each row. A row that moved up gets a new one, so that React inserts it: with the old key React would move all rows
- * that it passed. Rows move only while the member does not use the list, so no focus is lost.
+ * that it passed. The row with the focus keeps its key, and the focus: it may be that of the open conversation.
  */
 export function useRowKeys(rows: readonly Conversation[]): (id: string) => string {
   const before = useRef<ReadonlyMap<string, { index: number; moves: number }>>(new Map())
@@ -74,7 +79,7 @@ export function useRowKeys(rows: readonly Conversation[]): (id: string) => strin
     let lowest = Number.POSITIVE_INFINITY
     const places = rows.map(({ id }, index) => ({ id, index, last: before.current.get(id) }))
     const keys = places.toReversed().map(({ id, index, last = { index: lowest, moves: 0 } }) => {
-      const hasMovedUp = last.index > lowest
+      const hasMovedUp = last.index > lowest && id !== focusedId()
       lowest = Math.min(lowest, last.index)
       return [id, { index, moves: last.moves + Number(hasMovedUp) }] as const
     })

@@ -24,10 +24,15 @@ export function focusedId(): string {
   return row ? conversationOf(row) : ''
 }
 
-/** Whether the member works in the list: a change of its order would move what the member reads or is about to press. */
+/**
+ * Whether the member works in the list: a change of its order would move what the member reads or is about to press. The focus on the row
+ * of the open conversation is no work: that row is chosen already.
+ */
 export function isListInUse(): boolean {
   const list = document.querySelector('.inbox-list .inbox-scroll')
-  return !!list && (list.scrollTop > 0 || list.matches(':hover') || list.contains(document.activeElement))
+  if (!list) return false
+  const isChoosing = list.contains(document.activeElement) && !document.activeElement?.matches('[aria-current]')
+  return list.scrollTop > 0 || list.matches(':hover') || isChoosing
 }
 
 /**
