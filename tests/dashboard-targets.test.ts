@@ -93,4 +93,12 @@ test('a member adds a target, sees what it puts on the clock, and the inbox show
   await until('one row', async () => (await rows.count()) === 1)
   await page.getByRole('button', { name: 'Remove filter: Overdue' }).click()
   await until('all rows', async () => (await rows.count()) === 3)
+
+  // The clock changes at the moment at which the time is over.
+  await db`update conversations set due_at = now() + interval '8 seconds' where id = ${idOf('Bo')}`
+  await page.goto('/inbox?sort=due')
+  const clock = page.locator(`[data-row="${idOf('Bo')}"] .inbox-wait`)
+  await clock.getByText('Reply due in less than a minute').waitFor()
+  await clock.getByText('< 1 min').waitFor()
+  await clock.getByText('Overdue less than a minute').waitFor({ timeout: 9_000 })
 })
