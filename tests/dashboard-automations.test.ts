@@ -231,8 +231,8 @@ test('a member starts a macro from the palette and on selected conversations', {
   await page.locator('.inbox-row', { hasText: 'Ann 100' }).click()
   await page.getByRole('log').getByText('hi').waitFor()
   await page.keyboard.press('Control+k')
-  await page.getByRole('combobox').fill('Run: Thank')
-  await page.getByRole('option', { name: 'Run: Thank you' }).click()
+  await page.getByRole('combobox').fill('Run automation: Thank')
+  await page.getByRole('option', { name: 'Run automation: Thank you' }).click()
   await page.getByText('Started “Thank you”').waitFor()
   await until('the first message', async () => (await provider.sent('+14155550100')).length === 1)
 
@@ -248,8 +248,8 @@ test('a member starts a macro from the palette and on selected conversations', {
     await page.keyboard.press('x')
   }
   const bar = page.getByRole('toolbar', { name: 'Selected conversations' })
-  await bar.getByRole('button', { name: 'Run' }).click()
-  await page.getByRole('menuitem', { name: 'Thank you' }).click()
+  await bar.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Run automation: Thank you' }).click()
   await page.getByText('Started “Thank you” on 2 conversations').waitFor()
   await page.getByText('Not started on 1 conversation: the contact opted out').waitFor()
   await until('the second message', async () => (await provider.sent('+14155550101')).length === 1)

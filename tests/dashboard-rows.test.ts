@@ -300,6 +300,8 @@ test('the rows stay in place when the first one is selected, and a tight row sho
     await page.getByRole('checkbox', { name: 'Select Ann Porter' }).focus()
     await page.keyboard.press('x')
     await page.getByText('1 selected').waitFor()
+    const bar = page.getByRole('toolbar', { name: 'Selected conversations' })
+    await bar.getByRole('button', { name: 'More actions' }).waitFor()
     assert.equal(await top(), before, `at ${width} pixels`)
     await assertFits(page)
     await page.keyboard.press('Escape')

@@ -57,28 +57,28 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
         <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
         <Button label={flow.labels} size="small" data-opens="labels" onClick={() => actions.chooseLabels(ids)} />
         <Button label={flow.snooze} size="small" data-opens="snooze" onClick={() => actions.chooseSnooze(ids)} />
-        {macros.length > 0 && (
-          <Menu
-            label={macroTexts.run}
-            align="start"
-            button={<Button label={macroTexts.run} size="small" />}
-            items={macros.map((macro) => ({
+        <Menu
+          label={flow.moreActions}
+          button={<IconButton label={flow.moreActions} icon="more" />}
+          items={[
+            {
+              key: 'mark',
+              label: words.inbox.contact.mark(isUnread),
+              onSelect: () => {
+                void mark(ids, isUnread)
+                clearSelection()
+              },
+            },
+            ...(macros.length > 0 ? [{ kind: 'separator' as const, key: 'line' }] : []),
+            ...macros.map((macro) => ({
               key: macro.id,
-              label: macro.name,
+              label: macroTexts.command(macro.name),
               onSelect: () => {
                 start(macro, ids)
                 clearSelection()
               },
-            }))}
-          />
-        )}
-        <IconButton
-          label={words.inbox.contact.mark(isUnread)}
-          icon="mail"
-          onClick={() => {
-            void mark(ids, isUnread)
-            clearSelection()
-          }}
+            })),
+          ]}
         />
       </div>
     </div>

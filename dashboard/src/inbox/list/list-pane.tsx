@@ -97,10 +97,13 @@ export function ListPane({ openId, actions, sidebar }: ListPaneProps) {
           {!searchText && <ListTools filters={filters} sidebar={sidebar} />}
           <StartConversation kind="key" />
         </div>
-        {hasSelection ? (
-          <Bulk actions={actions} />
-        ) : (
-          !searchText && <FilterBar filters={filters} hasSidebar={sidebar.isDocked} />
+        {!searchText && (
+          <div className="inbox-list-tools">
+            <div className="stack">
+              <FilterBar filters={filters} hasSidebar={sidebar.isDocked} />
+            </div>
+            {hasSelection && <Bulk actions={actions} />}
+          </div>
         )}
       </div>
       {isSearching ? (

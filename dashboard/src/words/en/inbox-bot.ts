@@ -17,8 +17,7 @@ export const bot = {
 const conversationCount = countOf('conversation', 'conversations')
 
 export const macros = {
-  run: 'Run',
-  command: (name: string) => `Run: ${name}`,
+  command: (name: string) => `Run automation: ${name}`,
   started: (name: string, count: number) =>
     count === 1 ? `Started “${name}”` : `Started “${name}” on ${conversationCount(count)}`,
   notStarted: (total: number, reasons: readonly { reason: string; count: number }[]) =>
