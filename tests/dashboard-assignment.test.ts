@@ -69,7 +69,7 @@ test('a manager sets policies and capacities; the queue is assigned, and the thr
   const inbox = await window({ as: ana })
   await inbox.goto('/inbox')
   await inbox.getByText('Rosa Diaz').first().click()
-  await inbox.getByText('Assigned to you: fewest open (1 of 2).').waitFor()
+  await inbox.getByText('Assigned to you: fewest open conversations (1 of 2).').waitFor()
   await teams.getByText('1 of 1').waitFor()
   await page.getByRole('table', { name: 'Members' }).getByText('1 conversation').waitFor()
   await assertAccessible(page)

@@ -189,7 +189,8 @@ function HighlightedText({ text, query }: { text: string; query: string }) {
   for (const { 0: word, index } of text.matchAll(wordPattern)) {
     const match = matchOf(fold(word), terms, word)
     if (!match) continue
-    parts.push(text.slice(end, index + match.from), <mark key={index}>{word.slice(match.from, match.to)}</mark>)
+    const before = text.slice(end, index + match.from)
+    parts.push(parts.length > 0 ? before : endOf(before), <mark key={index}>{word.slice(match.from, match.to)}</mark>)
     end = index + match.to
   }
   return (
@@ -198,6 +199,15 @@ function HighlightedText({ text, query }: { text: string; query: string }) {
       {text.slice(end)}
     </>
   )
+}
+
+/** The characters before the first match that leave it in the two lines of a result. */
+const maxBefore = 32
+
+function endOf(text: string): string {
+  if (text.length <= maxBefore) return text
+  const end = text.slice(-maxBefore)
+  return `…${end.slice(end.indexOf(' ') + 1)}`
 }
 
 function matchOf(folded: string, terms: readonly string[], word: string): { from: number; to: number } | undefined {

@@ -42,7 +42,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
   const unreadMentions = useUnreadMentions()
   const totals = useCall('GET /conversations/counts', {}, { live: true }).data
   const counts = useCall('GET /inbox/counts', {}, { live: true }).data
-  const views = useCall('GET /views', {}, { live: true }).data ?? []
+  const { data: views = [], isPending: areViewsLoading } = useCall('GET /views', {}, { live: true })
   const labels = useCall('GET /labels', {}, { live: true }).data ?? []
   const teams = useCall('GET /teams', {}).data ?? []
   const members = (useCall('GET /members', {}).data ?? []).filter(({ state }) => state === 'active')
@@ -105,7 +105,7 @@ export function Sidebar({ onChosen }: { onChosen?: () => void }) {
           const entry = { ...entryOf(fromQuery(saved)), isOn: id === shownView?.id }
           return <Entry key={id} icon="view" name={name} {...countOf(counts?.views, id)} {...entry} />
         })}
-        empty={flow.noViews}
+        empty={areViewsLoading ? '' : flow.noViews}
       />
       <Section
         title={flow.queues}
@@ -169,7 +169,7 @@ type SectionProps = { title: string; entries: readonly ReactNode[]; action?: Rea
 
 function Section({ title, entries, action, empty }: SectionProps) {
   const [isWhole, setWhole] = useState(false)
-  if (entries.length === 0 && !empty) return null
+  if (entries.length === 0 && empty === undefined) return null
   const hiddenCount = isWhole ? 0 : Math.max(0, entries.length - shownFirst)
   return (
     <section>
@@ -177,7 +177,7 @@ function Section({ title, entries, action, empty }: SectionProps) {
         {title}
         {action}
       </h2>
-      {entries.length === 0 && <p className="soft small">{empty}</p>}
+      {entries.length === 0 && empty && <p className="soft small">{empty}</p>}
       <ul>
         {entries.slice(0, entries.length - hiddenCount)}
         {hiddenCount > 0 && (

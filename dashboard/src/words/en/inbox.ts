@@ -24,7 +24,7 @@ const labelsOf = (names: readonly string[]): string =>
   `${names.length === 1 ? 'label' : 'labels'} ${list.format(names.map((name) => `“${name}”`))}`
 const areOf = (names: readonly string[]): string => (names.length === 1 ? 'is' : 'are')
 
-const activityPolicies = { round_robin: 'round robin', fewest_open: 'fewest open' }
+const activityPolicies = { round_robin: 'round robin', fewest_open: 'fewest open conversations' }
 
 export const inbox = {
   title: 'Inbox',
