@@ -9,7 +9,7 @@ import { useConnectionNames } from '../lib/connections.ts'
 import { type Conversation, isAutomated } from '../lib/conversation-lists.ts'
 import { fieldErrorsOf, useFocusOnError } from '../lib/field-errors.ts'
 import { nameOf, usernamesOf } from '../lib/people.ts'
-import { useIsManager } from '../lib/session.tsx'
+import { useIsManager, useSeesAll } from '../lib/session.tsx'
 import { formatBrief, formatDate } from '../lib/time.ts'
 import { ItemNotFound } from '../shell/errors.tsx'
 import { withoutMarks } from '../templates/formatted-text.tsx'
@@ -125,13 +125,14 @@ function ContactDetails({ contact }: { contact: Contact }) {
 }
 
 function Conversations({ contactId }: { contactId: string }) {
+  const seesAll = useSeesAll()
   const pages = usePages('GET /conversations', { query: { contact_id: contactId } }, { live: true })
   const connectionNameOf = useConnectionNames()
   return (
     <QueryView query={pages} lines={3}>
       {() =>
         pages.items.length === 0 ? (
-          <p className="card-body soft">{texts.noConversations}</p>
+          <p className="card-body soft">{seesAll ? texts.noConversations : texts.noVisibleConversations}</p>
         ) : (
           <ul className="contacts-conversations lined">
             {pages.items.map((row) => {

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
 import { Icon, type IconName } from '../../../ui/icon.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
+import { useSeesAll } from '../lib/session.tsx'
 import { formatBrief } from '../lib/time.ts'
 import { ChannelMark } from '../ui/channel.tsx'
 import { QueryView } from '../ui/page.tsx'
@@ -15,12 +16,13 @@ const { kinds } = words.inbox.message
 type Entry = ItemOf<'GET /contacts/{id}/history'>
 
 export function History({ contactId }: { contactId: string }) {
+  const seesAll = useSeesAll()
   const pages = usePages('GET /contacts/{id}/history', { params: { id: contactId } }, { live: true })
   return (
     <QueryView query={pages} lines={6}>
       {() =>
         pages.items.length === 0 ? (
-          <p className="card-body soft">{texts.none}</p>
+          <p className="card-body soft">{seesAll ? texts.none : texts.noneVisible}</p>
         ) : (
           <>
             <ol className="contact-history lined">

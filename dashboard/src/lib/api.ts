@@ -55,6 +55,9 @@ export class CallError extends Error {
 
 export const isNotFound = (error: unknown): boolean => error instanceof CallError && error.status === 404
 
+/** The service does not allow the member to do it. */
+export const isRefused = (error: unknown): boolean => error instanceof CallError && error.status === 403
+
 /** The sentence that the pages show for an error. */
 export function describeError(error: unknown): string {
   if (error instanceof CallError) {

@@ -26,6 +26,9 @@ export function useIsManager(): boolean {
   return role === 'owner' || role === 'admin'
 }
 
+/** Whether the member sees all conversations, and not only those of their teams or their own. */
+export const useSeesAll = (): boolean => useSession().sees === 'all'
+
 /** A viewer only reads. The service enforces it; the pages hide or disable what a viewer cannot do. */
 export function useCanWrite(): boolean {
   return useSession().role !== 'viewer'

@@ -2,7 +2,7 @@
 import { useSearch } from 'wouter'
 import { navigate } from 'wouter/use-browser-location'
 import { useCall } from '../lib/api.ts'
-import { useSession } from '../lib/session.tsx'
+import { useSeesAll } from '../lib/session.tsx'
 import { reportWords } from '../words/reports.ts'
 
 const { controls: text } = reportWords
@@ -64,9 +64,8 @@ export type ReportRequest = ReturnType<typeof useReportRequest>
 
 export function useReportRequest(report: ReportKey) {
   const search = new URLSearchParams(useSearch())
-  const { sees } = useSession()
   const zone = useCall('GET /workspace', {}, { staleMs: zoneMs }).data?.time_zone
-  const isRestricted = sees !== 'all'
+  const isRestricted = !useSeesAll()
   const period = readPeriod(search)
   const days = daysOf(period, search, zone)
   const count = days ? countDays(days) : Number(usual)

@@ -20,7 +20,7 @@ import { useLiveState } from '../lib/live.tsx'
 import type { Command } from '../lib/palette.ts'
 import { useDensity } from '../lib/preferences.ts'
 import { leavePresence } from '../lib/presence.ts'
-import { useCanWrite, useIsManager, useSession } from '../lib/session.tsx'
+import { useCanWrite, useIsManager, useSeesAll, useSession } from '../lib/session.tsx'
 import { modifierKey, useHeldShortcuts, useShortcuts } from '../lib/shortcuts.ts'
 import { setTheme, themes, useTheme } from '../lib/theme.ts'
 import { useUnreadBadge } from '../lib/title.ts'
@@ -42,8 +42,8 @@ const paletteKeys = [modifierKey, 'K']
 const availabilityKey = 'A'
 
 /**
- * `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. `needsAll`: it shows figures of all
- * conversations, so a member who sees fewer does not have it.
+ * `key` is the second key of its shortcut, after `g`. `alsoAt` is the path of another page of the item. `needsAll`: it shows figures or
+ * messages of all conversations, so a member who sees fewer does not have it.
  */
 type NavItem = { href: string; label: string; icon: IconName; key: string; alsoAt?: string; needsAll?: true }
 
@@ -56,7 +56,7 @@ const allItems: readonly NavItem[] = [
   { href: '/broadcasts', label: shell.broadcasts, icon: 'broadcasts', key: 'b' },
   { href: '/automations', label: shell.automations, icon: 'automations', key: 'a' },
   { href: '/templates', label: shell.templates, icon: 'templates', key: 't' },
-  { href: '/developers', label: shell.developers, icon: 'developers', key: 'd', alsoAt: '/webhooks' },
+  { href: '/developers', label: shell.developers, icon: 'developers', key: 'd', alsoAt: '/webhooks', needsAll: true },
   { href: '/integrations', label: shell.integrations, icon: 'integrations', key: 'n' },
   { href: '/settings', label: shell.settings, icon: 'settings', key: ',' },
 ]
@@ -79,8 +79,9 @@ export function Shell({ children }: { children: ReactNode }) {
   useBackground(path)
   const canWrite = useCanWrite()
   const isManager = useIsManager()
-  const navItems = useNavItems()
-  const allPages = [...navItems, ...subPages]
+  const seesAll = useSeesAll()
+  const navItems = allItems.filter(({ needsAll }) => seesAll || !needsAll)
+  const allPages = seesAll ? [...navItems, ...subPages] : navItems
   const availability = useAvailability()
   const choose = useChooseAvailability()
   const commandTo = (href: string, label: string, icon: IconName): Command => ({
@@ -194,12 +195,6 @@ export function Shell({ children }: { children: ReactNode }) {
       )}
     </div>
   )
-}
-
-/** The pages of the navigation that the member may open. */
-function useNavItems(): readonly NavItem[] {
-  const { sees } = useSession()
-  return allItems.filter(({ needsAll }) => !needsAll || sees === 'all')
 }
 
 /** Whether the page is in the "More" menu of a phone. */

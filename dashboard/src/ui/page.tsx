@@ -4,7 +4,7 @@ import { Link, Route, type RouteProps, useLocation } from 'wouter'
 import { Button } from '../../../ui/controls.tsx'
 import { EmptyState, Note, Skeleton } from '../../../ui/display.tsx'
 import { Icon } from '../../../ui/icon.tsx'
-import { describeError, isNotFound } from '../lib/api.ts'
+import { describeError, isNotFound, isRefused } from '../lib/api.ts'
 import { useCanWrite } from '../lib/session.tsx'
 import { useTitle } from '../lib/title.ts'
 import { words } from '../words/words.ts'
@@ -87,9 +87,12 @@ type QueryStateProps = {
   placeholder?: ReactNode
 }
 
-/** A query without data: a skeleton while it loads, or the error with a retry button. */
+/** A query without data: a skeleton while it loads, or the error with a retry button. What the member may not read is no failure. */
 export function QueryState({ query, lines, placeholder }: QueryStateProps) {
   if (!query.error) return placeholder ?? <Skeleton lines={lines} />
+  if (isRefused(query.error)) {
+    return <EmptyState icon="lock" title={words.common.refused} text={describeError(query.error)} />
+  }
   const retry = <Button label={words.common.again} icon="refresh" onClick={() => void query.refetch()} />
   return (
     <EmptyState tone="red" icon="alert" title={words.common.failed} text={describeError(query.error)} action={retry} />

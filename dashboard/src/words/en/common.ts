@@ -30,6 +30,7 @@ export const common = {
     none: 'None',
     all: 'All',
     failed: 'Something went wrong',
+    refused: 'Not available to you',
     ourError: 'The server could not complete the request. Try again in a moment.',
     unreachable: 'Could not reach the server. Check your connection and try again.',
     onlyManagers: 'Only owners and admins can change this.',

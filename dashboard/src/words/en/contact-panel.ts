@@ -37,6 +37,7 @@ export const contactPanel = {
   history: {
     title: 'History',
     none: 'Nothing has happened yet.',
+    noneVisible: 'No entries that you may see.',
     more: 'Show older entries',
     received: 'Message from the contact',
     sent: (name: string | null) => (name ? `Message from ${name}` : 'Automated message'),

@@ -74,6 +74,7 @@ export const contacts = {
     details: 'Details',
     conversations: 'Conversations',
     noConversations: 'No conversations yet.',
+    noVisibleConversations: 'No conversations that you may see.',
     since: (when: string) => `Added ${when}`,
     erase: 'Erase contact',
     eraseText:
