@@ -17,7 +17,9 @@ async function open(t: TestContext, path: string) {
   return { ...world, ask }
 }
 
-const shoot = (page: Page, name: string) => page.screenshot({ path: `/tmp/w/shots-f/${name}.png`, fullPage: true })
+const shots = process.env.PARLEY_TEST_SHOTS
+const shoot = async (page: Page, name: string) =>
+  shots && (await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true }))
 
 test('a manager switches questions on, changes the texts and sees them in the preview', { skip }, async (t) => {
   const { page, window, member, ask } = await open(t, '/settings/satisfaction')
