@@ -1007,7 +1007,6 @@ const across: Record<string, string> = {
   'from report_states s join workspaces w': 'and continues one of them',
   'from report_states where has_old_rows': 'and deletes what none reads',
   'with ${parts.uncounted}': 'a composed condition names the workspace',
-  'all_buckets as (': 'a composed condition names the workspace',
   'as name, null as color from members n': 'the statement around it names the workspace',
   'select n.id, n.name, n.color from': 'the statement around it names the workspace',
   'select n.id, n.name, null as color from': 'the statement around it names the workspace',
@@ -1016,8 +1015,19 @@ const across: Record<string, string> = {
   'with recursive queued_workspaces as (': 'the engine decides the changes of all, each workspace on its own',
   'with recursive open_workspaces as (': 'and executes the runs of all',
   "where a.state = 'active' and a.kind = 'silence'": 'and looks for silence in all',
-  'select workspace_id from satisfaction_settings where is_on':
+  'select workspace_id from satisfaction_settings s where is_on and exists':
     'the worker asks the customers of all, each workspace on its own',
+  'or exists (select from ratings where due_at is not null)': 'a poll of the worker, over all',
+  'exists (select from webhook_deliveries)': 'a poll of the worker, over all',
+  "exists (select from media where state = 'pending')": 'a poll of the worker, over all',
+  "exists (select from contact_imports where state in ('checking'": 'a poll of the worker, over all',
+  "exists (select from scheduled_messages where state in ('scheduled', 'sending'))": 'a poll of the worker, over all',
+  'exists (select from assignment_requests)': 'a poll of the worker, over all',
+  'exists (select from target_changes) or exists (': 'a poll of the worker, over all',
+  "exists (select from broadcasts where status = 'scheduled'": 'a poll of the worker, over all',
+  'exists (select from conversations where snoozed_until <= now())': 'a poll of the worker, over all',
+  'exists (select from early_reports)': 'a poll of the worker, over all',
+  'exists (select from contact_merges)': 'a poll of the worker, over all',
   "delete from automation_runs where state = 'ended' and ended_at": 'sweep of what has run out, for all',
   'with recursive busy_workspaces as (':
     'the worker fetches media, sends scheduled messages and asks for ratings for all',

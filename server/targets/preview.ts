@@ -66,7 +66,7 @@ export async function previewTarget(
   const matches = conditionOf(sql, workspaceId, target.conditions)
   const isFree = conditions.reduce((one, other) => sql`${one} and not ${other}`, matches)
   const isCandidate = sql`
-    v.workspace_id = ${workspaceId} and v.waiting_since is not null and v.status <> 'closed' and v.bot_run_id is null
+    v.waiting_since is not null and v.status <> 'closed' and v.bot_run_id is null
     and v.episode_id is not null and ${isVisible}`
   const candidates = await sql<Candidate[]>`
     select w.id, c.name as contact_name, w.channel, w.waiting_since, (extract(epoch from w.waiting_since) * 1000)::float8 as waiting_ms,
@@ -75,7 +75,7 @@ export async function previewTarget(
       select v.id, v.contact_id, v.channel, v.waiting_since, v.team_id, v.connection_id, v.episode_id, v.episode_replies
       from conversations v
       join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-      where ${isCandidate} and ${plannedPerCall(sql, isFree)}
+      where v.workspace_id = ${workspaceId} and ${isCandidate} and ${plannedPerCall(sql, isFree)}
       order by v.waiting_since, v.id
       limit ${maxRead + 1}
     ) w
@@ -91,7 +91,7 @@ export async function previewTarget(
             select case ${whens.reduce((one, other) => sql`${one} ${other}`)} end as earlier
             from conversations v
             join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-            where ${isCandidate} and ${plannedPerCall(sql, sql`${matches} and not (${isFree})`)}
+            where v.workspace_id = ${workspaceId} and ${isCandidate} and ${plannedPerCall(sql, sql`${matches} and not (${isFree})`)}
             limit ${maxRead}
           ) w
           group by w.earlier
