@@ -4,6 +4,8 @@ import { cpuPer, readCpu, untilIdle } from './cpu.ts'
 import type { Figure } from './figure.ts'
 import { discard, startService } from './service.ts'
 
+/** A start has work for some seconds after the first answer. */
+const settleMs = 30_000
 const seconds = Number(process.env.IDLE_SECONDS ?? 60)
 
 export async function benchIdle(): Promise<Figure[]> {
@@ -13,6 +15,7 @@ export async function benchIdle(): Promise<Figure[]> {
 async function measureIdle(processes: string): Promise<Figure> {
   const service = await startService(undefined, { PROCESSES: processes })
   await untilIdle(service)
+  await sleep(settleMs)
   const before = readCpu(service)
   await sleep(seconds * 1_000)
   const { node, database } = cpuPer(before, readCpu(service), seconds * 1_000)
