@@ -103,6 +103,7 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
   }
 
   async function claim(): Promise<void> {
+    failure = undefined
     const claimedAt = performance.now()
     const plan = planClaim(scheduler, claimedAt)
     if (!plan) return
@@ -111,7 +112,6 @@ export function startDelivering(options: DeliveryOptions): DeliveryLoop {
       const endpointIds = deliveries.map(({ endpoint_id }) => endpoint_id)
       recordClaim(scheduler, plan, endpointIds, performance.now())
       for (const delivery of deliveries) void deliver(delivery, claimedAt)
-      failure = undefined
     } catch (error) {
       recordClaimFailure(scheduler, performance.now())
       failure = error

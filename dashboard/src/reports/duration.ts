@@ -9,14 +9,18 @@ const units = [
   { size: 1, name: secondsOf },
 ]
 
+/** The largest unit that fits, and the next smaller one. */
+function unitsOf(seconds: number) {
+  const at = units.findIndex(({ size }) => seconds >= size)
+  return { unit: units[at] ?? { size: 1, name: secondsOf }, smaller: at < 0 ? undefined : units[at + 1] }
+}
+
 /** The two largest units. */
 export function formatSeconds(seconds: number): string {
-  const largest = units.findIndex(({ size }, i) => seconds >= size || i === units.length - 1)
-  const smaller = units[largest + 1]
-  const total = Math.round(seconds / (smaller?.size ?? 1)) * (smaller?.size ?? 1)
-  const { size, name } = units.find((unit) => total >= unit.size) ?? { size: 1, name: secondsOf }
-  const rest = smaller && smaller.size < size ? Math.round((total % size) / smaller.size) : 0
-  return rest > 0 && smaller
-    ? `${name(Math.floor(total / size))} ${smaller.name(rest)}`
-    : name(Math.floor(total / size))
+  const step = unitsOf(seconds).smaller?.size ?? 1
+  const total = Math.round(seconds / step) * step
+  const { unit, smaller } = unitsOf(total)
+  const first = unit.name(Math.floor(total / unit.size))
+  const rest = smaller ? Math.floor((total % unit.size) / smaller.size) : 0
+  return smaller && rest > 0 ? `${first} ${smaller.name(rest)}` : first
 }

@@ -204,7 +204,7 @@ export function OutcomeDrawer({ report, request, opened, onUpdate }: DrawerProps
   )
 }
 
-/** How late what was missed came. Null: it has not come yet. */
+/** By how much a reply or a closing was late. Null: it has not come yet. */
 const lateness = (at: string, endedAt: string | null): string | null =>
   endedAt === null ? null : formatSeconds((Date.parse(endedAt) - Date.parse(at)) / 1_000)
 

@@ -288,8 +288,6 @@ export const ReportOutcomesSchema = Type.Object({
   conversation_id: Uuid,
   channel: OneOf(channels),
   contact: ContactName,
-  team: NullableText(),
-  member: NullableText(),
   opened_at: DateTime,
   closed_at: NullableDateTime,
   outcomes: Type.Array(

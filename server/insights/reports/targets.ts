@@ -10,7 +10,7 @@ import { type Page, type Position, toPage } from '../../lib/page.ts'
 import { type Db, type Fragment, isoTime, plannedPerCall, type Sql } from '../../lib/postgres/db.ts'
 import { type Reader, visibleTo } from '../../teams/visibility.ts'
 import { isInPeriod, keysOf, memberNameOf } from './episodes.ts'
-import { isDecided, memberOf, outcomeAt, teamOf } from './facts.ts'
+import { isDecided, outcomeAt } from './facts.ts'
 import { addUncounted, type FoundTallies, readTallies } from './figures.ts'
 import { headOf, nameRows, startsOf } from './report.ts'
 import { type ReportQuery, type ReportRequest, readRequest, withRow } from './request.ts'
@@ -93,8 +93,7 @@ export async function listReportOutcomes(
       group by k.episode_id
     )
     select e.id, e.conversation_id, v.channel, ${contactName(sql)} as contact,
-      (select n.name from teams n where n.workspace_id = e.workspace_id and n.id = ${teamOf(sql)}) as team,
-      ${memberNameOf(sql, memberOf(sql))} as member, e.opened_at, e.closed_at, o.outcomes
+      e.opened_at, e.closed_at, o.outcomes
     from found_outcomes o
     join episodes e on e.workspace_id = ${workspaceId} and e.id = o.episode_id
     join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
