@@ -82,7 +82,6 @@ function writeDraft(id: string, text: string): void {
 export function moveDraft(fromId: string, toId: string): void {
   const entry = typed.get().get(fromId)
   if (!entry) return void invalidate({ queryKey: draftsKey })
-  clearTimeout(entry.timer)
   settle(fromId)
   writeDraft(toId, entry.text)
 }
@@ -92,7 +91,9 @@ function schedule(id: string, entry: Typed, delayMs: number): void {
   entry.timer = setTimeout(() => void save(id, entry), delayMs)
 }
 
+/** No timer survives its entry: it would save and settle an old text when the member has typed another. */
 function settle(id: string): void {
+  clearTimeout(typed.get().get(id)?.timer)
   typed.get().delete(id)
   removeUnsent(prefix + id)
   notify()
