@@ -75,8 +75,8 @@ export async function listReportOutcomes(
   const request = await readRequest(sql, caller, requested, withRow(requested, query))
   const rows = await sql<ReportOutcomes[]>`
     with
-    -- The outcomes of the figure, by episode.
-    found_outcomes as (
+    -- The outcomes of the figure, by episode. Materialized: as a part of the join it could run once per conversation.
+    found_outcomes as materialized (
       select k.episode_id, json_agg(json_build_object(
           'target_id', k.target_id, 'target', n.name, 'kind', k.kind, 'outcome', k.outcome,
           'at', ${isoTime(sql, outcomeAt(sql))}, 'due_at', ${isoTime(sql, sql`coalesce(k.breached_at, k.due_at)`)},
@@ -90,7 +90,10 @@ export async function listReportOutcomes(
       left join targets n on n.workspace_id = k.workspace_id and n.id = k.target_id
       where k.workspace_id = ${workspaceId} and k.episode_id < ${before}
         and ${plannedPerCall(sql, conditionOf(sql, request, query))} and ${keysOf(sql, request, sql`k.member_id`, sql`k.team_id`)}
+        and ${visibleTo(sql, caller)}
       group by k.episode_id
+      order by k.episode_id desc
+      limit ${limit + 1}
     )
     select e.id, e.conversation_id, v.channel, ${contactName(sql)} as contact,
       e.opened_at, e.closed_at, o.outcomes
@@ -98,9 +101,7 @@ export async function listReportOutcomes(
     join episodes e on e.workspace_id = ${workspaceId} and e.id = o.episode_id
     join conversations v on v.workspace_id = e.workspace_id and v.id = e.conversation_id
     join contacts c on c.workspace_id = v.workspace_id and c.id = v.contact_id
-    where ${visibleTo(sql, caller)}
-    order by e.id desc
-    limit ${limit + 1}`
+    order by e.id desc`
   return toPage(rows, limit)
 }
 
