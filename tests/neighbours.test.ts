@@ -48,26 +48,25 @@ test('while the filters of ten workspaces take for ever, another workspace is se
 })
 
 test('a flood of messages of one workspace does not delay the message of another', async (t) => {
-  const { api, db, connect, workspace, provider } = await withProvider(start(t))
+  const { api, db, connect, workspace, provider } = await withProvider(start(t, { alone: 'locks a table' }))
   const { api: flooded } = await workspace()
   const hostile = await connect({ workspaceId: flooded.workspaceId })
-  const flood = (from: number) => {
-    const messages = Array.from({ length: 3_000 }, (_, i) => ({
-      from: String(14_155_500_000 + i),
-      id: `m${from + i}`,
-    }))
-    const changes = [{ field: 'messages', value: { messages } }]
-    return hostile.callback({ object: 'whatsapp_business_account', entry: [{ changes }] })
-  }
-  const callbacks = [flood(0), flood(3_000), flood(6_000)]
-  const storedCount = async () => {
-    const [row] = await db`select count(*)::int as n from messages where workspace_id = ${flooded.workspaceId}`
-    return Number(row?.n)
-  }
-  await until('the flood to arrive', async () => (await storedCount()) > 0)
-  await provider.writes({ from: '+14155550100', text: 'hello' })
-  const stored = await storedCount()
+  const messages = Array.from({ length: 4_000 }, (_, i) => ({ from: String(14_155_500_000 + i), id: `m${i}` }))
+  const changes = [{ field: 'messages', value: { messages } }]
+  // Two statements wait for the lock, with 1,000 messages each. The others wait for these, and so does the message of the other workspace.
+  const release = await holdTransaction(db, 'lock table messages in exclusive mode')
+  const flood = hostile.callback({ object: 'whatsapp_business_account', entry: [{ changes }] })
+  await untilWaiting(db, 2)
+  const written = provider.writes({ from: '+14155550100', text: 'hello' })
+  assert.equal((await api.get('/conversations')).body.data.length, 0)
+  await release()
+  await written
   assert.equal((await api.get('/conversations')).body.data.length, 1)
-  assert.deepEqual(await Promise.all(callbacks), [200, 200, 200])
-  assert.ok(stored < 6_000, `${stored} messages of the other workspace were stored first`)
+  assert.equal(await flood, 200)
+  // Ids of transactions are given at the first write: those of the statements that were stored before.
+  const [row] = await db`
+    select count(*)::int as n from messages f, messages m
+    where f.workspace_id = ${flooded.workspaceId} and m.workspace_id = ${api.workspaceId}
+      and f.xmin::text::bigint < m.xmin::text::bigint`
+  assert.ok(row?.n < 4_000, `${row?.n} messages of the other workspace were stored first`)
 })
