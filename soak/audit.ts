@@ -120,8 +120,12 @@ async function auditCounters({ db, workspaceId }: Stack): Promise<string[]> {
         from messages where workspace_id = ${workspaceId} and direction = 'outbound') || ' ' ||
       (select concat_ws(' ', count(*), count(*) filter (where assigned_agent_id is null))
         from conversations where workspace_id = ${workspaceId} and inbox_at is not null and status = 'open') as counted,
-      (select concat_ws(' ', sum(sent), sum(delivered), sum(read)) from connection_outcomes where workspace_id = ${workspaceId})
-        || ' ' ||
+      -- Release 0.1.0 counts in message_outcomes.
+      (select concat_ws(' ', sum(sent), sum(delivered), sum(read)) from (
+          select sent, delivered, read from connection_outcomes where workspace_id = ${workspaceId}
+          union all
+          select sent, delivered, read from message_outcomes where workspace_id = ${workspaceId}
+        ) o) || ' ' ||
       (select concat_ws(' ', coalesce(sum(open), 0), coalesce(sum(unassigned), 0))
         from inbox_counts where workspace_id = ${workspaceId}) as counters`
   return row?.counted === row?.counters ? [] : [`counted ${row?.counted}, the counters say ${row?.counters}`]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { holdTransaction, untilWaiting } from './database.ts'
-import { type Json, signIn, start, until, withProvider } from './support.ts'
+import { type Json, signIn, start, withProvider } from './support.ts'
 
 test('while the filters of ten workspaces take for ever, another workspace is served in the API, the dashboard and the web chat', async (t) => {
   const { api, url, db, owner, workspace, connect } = await start(t, { alone: 'locks a table' })
