@@ -349,6 +349,16 @@ test('satisfaction, targets and availability open the ratings, results and spans
   await page.getByRole('dialog').getByText(`${missed} results`, { exact: true }).waitFor()
   await readAll(page)
   await page.keyboard.press('Escape')
+  // Who had the conversations whose time ran out.
+  await page.getByRole('radiogroup', { name: 'Rows by' }).getByText('Member').click()
+  await page.getByRole('heading', { name: 'By member' }).waitFor()
+  const byMember = await report('targets?by=member')
+  const late = byMember.rows.find(({ first_reply: { missed } }: Json) => missed > 0)
+  await figureOf(page, `First replies missed, ${late.name ?? 'No member'}`).click()
+  assert.equal((await readAll(page)).length, late.first_reply.missed)
+  await page.keyboard.press('Escape')
+  await page.getByRole('radiogroup', { name: 'Rows by' }).getByText('Target').click()
+  await page.getByRole('heading', { name: 'By target' }).waitFor()
   await page.getByRole('combobox', { name: 'Target' }).selectOption({ label: target.name })
   await until(
     'only this target',

@@ -393,6 +393,7 @@ function assertFigures(found: Json, expected: ReturnType<typeof recount>, what: 
 
 const dimensionOf = { members: 'member', teams: 'team', labels: 'label', connections: 'connection' } as const
 type WithRows = keyof typeof dimensionOf
+const dimensionNames = Object.values(dimensionOf)
 const keysOf = (model: Model, dimension: Dimension): (string | null)[] => [
   ...model[`${dimension}s`],
   ...(dimension === 'connection' ? [] : [null]),
@@ -551,6 +552,20 @@ async function assertOutcomes(
         else {
           assertTargets(row, expected, `${what}: ${row.name}`)
           assertTargets(row.previous, recountOutcomes(model, { ...range, ...before }, target), `${what}: before`)
+        }
+      }
+      // Rows by what is filtered, or by anything without a filter.
+      for (const by of dimensionNames.filter((each) => keys && (query === '' || each in keys))) {
+        const byRow = await report('targets', `${text}&by=${by}&interval=month`)
+        assert.deepEqual([byRow.by, byRow.totals, byRow.previous], [by, found.totals, found.previous], what)
+        for (const key of keysOf(model, by).filter((each) => query === '' || keys?.[by] === each)) {
+          const ofKey = { ...range, keys: { ...keys, [by]: key } }
+          const row = byRow.rows.find(({ id }: Json) => id === key)
+          if (!row) assert.deepEqual(recountOutcomes(model, ofKey).outcomes, [], `${what} by ${by}`)
+          else {
+            assertTargets(row, recountOutcomes(model, ofKey), `${what} by ${by}: ${row.name}`)
+            assertTargets(row.previous, recountOutcomes(model, { ...ofKey, ...before }), `${what} by ${by}: before`)
+          }
         }
       }
     }
@@ -748,26 +763,34 @@ test('each figure opens the episodes behind it', async (t) => {
         assert.ok(best.every(({ rating, comment }) => rating === 5 && comment === 'Thank you'))
       }
     }
-    const found = await report('targets', text)
-    for (const row of [found.totals, ...found.rows]) {
-      const expected = recountOutcomes(model, range, row.id)
-      for (const figure of ['met', 'missed'] as const) {
-        let count = 0
-        for (const kind of [undefined, ...kinds]) {
-          const query = `${text}&figure=${figure}${kind ? `&kind=${kind}` : ''}${row.id ? `&row=${row.id}` : ''}`
-          const listed = (await listAll('targets', query, 'outcomes')).flatMap(({ id, outcomes }) =>
-            outcomes.map(
-              (outcome: Json) => `${id} ${outcome.target_id} ${outcome.kind} ${outcome.outcome} ${outcome.at}`,
-            ),
-          )
-          const wanted = expected.outcomes
-            .filter((outcome) => outcome.isMet === (figure === 'met') && (kind ?? outcome.kind) === outcome.kind)
-            .map(({ e, target, kind, at }) => `${e.id} ${target} ${kind} ${figure} ${iso(at)}`)
-          assert.deepEqual(sorted(listed), sorted(wanted), query)
-          if (kind) assert.equal(listed.length, row[kind][figure])
-          count = kind ? count - listed.length : listed.length
+    for (const by of ['target', 'member', 'team', 'connection', 'label'] as const) {
+      const found = await report('targets', `${text}&by=${by}`)
+      for (const row of [...(by === 'target' ? [found.totals] : []), ...found.rows]) {
+        const isRow = 'id' in row
+        const expected = recountOutcomes(
+          model,
+          { ...range, keys: isRow && by !== 'target' ? { [by]: row.id } : {} },
+          by === 'target' ? row.id : undefined,
+        )
+        const ofRow = `${text}&by=${by}${isRow ? `&row=${row.id ?? 'none'}` : ''}`
+        for (const figure of ['met', 'missed'] as const) {
+          let count = 0
+          for (const kind of [undefined, ...kinds]) {
+            const query = `${ofRow}&figure=${figure}${kind ? `&kind=${kind}` : ''}`
+            const listed = (await listAll('targets', query, 'outcomes')).flatMap(({ id, outcomes }) =>
+              outcomes.map(
+                (outcome: Json) => `${id} ${outcome.target_id} ${outcome.kind} ${outcome.outcome} ${outcome.at}`,
+              ),
+            )
+            const wanted = expected.outcomes
+              .filter((outcome) => outcome.isMet === (figure === 'met') && (kind ?? outcome.kind) === outcome.kind)
+              .map(({ e, target, kind, at }) => `${e.id} ${target} ${kind} ${figure} ${iso(at)}`)
+            assert.deepEqual(sorted(listed), sorted(wanted), query)
+            if (kind) assert.equal(listed.length, row[kind][figure])
+            count = kind ? count - listed.length : listed.length
+          }
+          assert.equal(count, 0)
         }
-        assert.equal(count, 0)
       }
     }
     // A keyed caller gets the same reports, and the CSV has the same rows.
@@ -821,6 +844,9 @@ test('a report refuses a period, a filter or a row that it cannot have', async (
     'satisfaction/ratings?figure=ratings&rating=6',
     'satisfaction/ratings?figure=ratings&row=1',
     'targets?team_id=none&member_id=none',
+    'targets?by=channel',
+    'targets?by=member&team_id=none',
+    'targets/outcomes?figure=met&by=member&row=1',
     'targets/outcomes?figure=met&kind=reply',
     'availability?from_day=2026-02-30',
     'availability/spans?figure=busy',
@@ -1084,10 +1110,14 @@ test('a member who sees only some conversations gets the own ratings, outcomes a
     assert.equal(sumOf(pluck(found.rows, 'asked')), found.totals.asked)
   }
   assertTargets((await get(`targets?${text}`)).totals, expected, 'own targets')
+  const byMember = await get(`targets?${text}&by=member`)
+  assert.deepEqual(pluck(byMember.rows, 'id'), [agent.id])
+  assertTargets(byMember.rows[0], expected, 'own targets by member')
   assert.deepEqual(pluck((await get(`availability?${text}`)).rows, 'id'), [agent.id])
   const other = model.members[1]
   for (const path of [
     'satisfaction?by=label',
+    'targets?by=team',
     ...['satisfaction', 'targets', 'availability'].map((name) => `${name}?member_id=${other}`),
     `satisfaction/ratings?figure=asked&row=${other}`,
     `availability/spans?figure=offline&row=${other}`,

@@ -1557,13 +1557,14 @@ class AsyncReports:
         member_id: Optional[Union[str, Literal["none"]]] = None,
         label_id: Optional[Union[str, Literal["none"]]] = None,
         target_id: Optional[Union[str, Literal["none"]]] = None,
+        by: Optional[Literal["target", "member", "team", "connection", "label"]] = None,
         timeout: Optional[float] = None,
         max_retries: Optional[int] = None,
     ) -> TargetsReport:
         """Get the report of targets.
 
-        The outcomes of service level targets, with a row per target. It can be filtered by target and by one more
-        field.
+        The outcomes of service level targets, with rows by target, member, team, connection or label. Rows by target
+        can be filtered by target and by one more field, the others by target and by one of their own.
 
         :param from_day: The first day, in the time zone of the workspace; 29 days before `to_day` when absent.
         :param to_day: The last day, included; today when absent. At most 366 days.
@@ -1573,11 +1574,12 @@ class AsyncReports:
         :param member_id: Only the episodes of this member; `none`: those without one.
         :param label_id: Only the episodes of this label; `none`: those without one.
         :param target_id: Only the outcomes of this target.
+        :param by: What the rows are: `target` when absent.
         """
         return await self._caller.call(
             "GET",
             "/reports/targets",
-            query={"from_day": from_day, "to_day": to_day, "interval": interval, "team_id": team_id, "connection_id": connection_id, "member_id": member_id, "label_id": label_id, "target_id": target_id},
+            query={"from_day": from_day, "to_day": to_day, "interval": interval, "team_id": team_id, "connection_id": connection_id, "member_id": member_id, "label_id": label_id, "target_id": target_id, "by": by},
             timeout=timeout,
             max_retries=max_retries,
         )

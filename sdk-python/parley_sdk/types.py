@@ -1894,6 +1894,7 @@ class TakenOver(TypedDict):
 
 class TargetsReport(TypedDict):
     name: Literal["targets"]
+    by: Literal["target", "member", "team", "connection", "label"]
     from_day: str
     # The last day, included.
     to_day: str
@@ -1911,7 +1912,7 @@ class TargetsReport(TypedDict):
     # As many days before.
     previous: TargetsReportPrevious
     intervals: List[TargetsReportInterval]
-    # One per target with an outcome in one of the periods.
+    # One per target, member, team, connection or label with an outcome in one of the periods.
     rows: List[TargetsReportRow]
 
 
@@ -1964,8 +1965,14 @@ class TargetsReportPreviousNextReply(TypedDict):
 
 
 class TargetsReportRow(TypedDict):
-    id: str
+    # Of the target; of the member or team who had the conversation when the outcome was decided; of the connection
+    # or label. Null: none.
+    id: Optional[str]
+    # Null if it does not exist any more, or if `id` is null.
     name: Optional[str]
+    # Hex, assigned by the service.
+    color: Optional[str]
+    # Of a target.
     is_deleted: bool
     first_reply: TargetsReportRowFirstReply
     next_reply: TargetsReportRowNextReply

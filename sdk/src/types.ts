@@ -749,6 +749,8 @@ export type GetTargetsReportQuery = {
   label_id?: string | "none" | undefined
   /** Only the outcomes of this target. */
   target_id?: string | "none" | undefined
+  /** What the rows are: `target` when absent. */
+  by?: "target" | "member" | "team" | "connection" | "label" | undefined
 }
 
 export type GetTemplateQuery = {
@@ -1688,6 +1690,7 @@ export type TakenOver = {
 
 export type TargetsReport = {
   name: "targets"
+  by: "target" | "member" | "team" | "connection" | "label"
   from_day: string
   /** The last day, included. */
   to_day: string
@@ -1746,10 +1749,15 @@ export type TargetsReport = {
       missed: number
     }
   })[]
-  /** One per target with an outcome in one of the periods. */
+  /** One per target, member, team, connection or label with an outcome in one of the periods. */
   rows: ({
-    id: string
+    /** Of the target; of the member or team who had the conversation when the outcome was decided; of the connection or label. Null: none. */
+    id: string | null
+    /** Null if it does not exist any more, or if `id` is null. */
     name: string | null
+    /** Hex, assigned by the service. */
+    color: string | null
+    /** Of a target. */
     is_deleted: boolean
     first_reply: {
       met: number

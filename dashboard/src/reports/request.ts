@@ -71,8 +71,8 @@ export function useReportRequest(report: ReportKey) {
   const count = days ? countDays(days) : Number(usual)
   const fault = count < 1 ? text.reversed : count > maxDays ? text.tooLong(maxDays) : undefined
   const interval = intervals.find((each) => each === search.get('interval')) ?? (count > maxDaily ? 'week' : 'day')
-  const by = dimensions.find((each) => each === search.get('by')) ?? 'member'
-  const rows = report === 'satisfaction' ? by : rowsOf[report as KeyedReport]
+  const by = dimensions.find((each) => each === search.get('by'))
+  const rows = report === 'satisfaction' ? (by ?? 'member') : report === 'targets' ? by : rowsOf[report as KeyedReport]
   const filters = readFilters({ report, rows, isRestricted }, search)
   const filterQuery: { [Name in FilterName as `${Name}_id`]?: string } = Object.fromEntries(
     Object.entries(filters).map(([name, id]) => [`${name}_id`, id]),
@@ -83,7 +83,7 @@ export function useReportRequest(report: ReportKey) {
     ...(hasIntervals(report) ? { interval } : {}),
     ...(isInOfficeHours ? { office_hours: 'true' as const } : {}),
     ...filterQuery,
-    ...(report === 'satisfaction' ? { by } : {}),
+    ...(by && (report === 'satisfaction' || report === 'targets') ? { by } : {}),
   }
   return {
     ...{ period, days, fault, interval, filters, filterQuery, isInOfficeHours, isRestricted, query },
@@ -111,8 +111,8 @@ function isAllowed({ report, rows, isRestricted }: Shape, filters: Filters): boo
   if (filters.target && report !== 'targets') return false
   const keys = new Set(dimensions.filter((name) => filters[name] || (isRestricted && name === 'member')))
   if (report === 'availability') return !keys.has('connection') && !keys.has('label')
-  if (report === 'busy_hours' || report === 'targets') return keys.size <= 1
   if (rows) keys.add(rows)
+  if (report === 'busy_hours' || report === 'targets') return keys.size <= 1
   return keys.size <= 1 || (keys.size === 2 && !(keys.has('member') && keys.has('label')))
 }
 

@@ -4,10 +4,10 @@ import { Avatar } from '../../../ui/display.tsx'
 import { useConnections } from '../lib/connections.ts'
 import { ChannelMark } from '../ui/channel.tsx'
 import { LabelChip } from '../ui/label.tsx'
-import { type Dimension, useSharedSearch } from './request.ts'
+import { type FilterName, useSharedSearch } from './request.ts'
 
 type Props = {
-  dimension: Dimension
+  dimension: FilterName
   row: { id: string | null; name: string | null; color: string | null }
   /** As the page shows it. */
   name: string

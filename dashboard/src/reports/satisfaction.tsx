@@ -212,10 +212,10 @@ function Rows({ report, isRestricted }: { report: Satisfaction; isRestricted: bo
   )
   return (
     <RowTable<Row>
-      title={text.by[by]}
+      title={rowWords.by[by]}
       actions={
         <SegmentedControl<Dimension>
-          label={text.byLabel}
+          label={rowWords.byLabel}
           value={by}
           options={dimensions.map((value) => ({ value, label: rowWords.columns[value] }))}
           onChange={(next) => setSearch({ by: next === 'member' ? '' : next })}

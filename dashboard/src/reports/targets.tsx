@@ -1,4 +1,5 @@
 /** The report of targets: how many replies and closings were in time, and how many were not. */
+import { SegmentedControl } from '../../../ui/controls.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { countTicks } from '../lib/chart.ts'
 import { formatCompact, formatNumber, formatShare, formatTime } from '../lib/time.ts'
@@ -10,7 +11,8 @@ import { Change, Figure } from './figure.tsx'
 import { describeSpan } from './header.tsx'
 import type { Opened } from './opened.ts'
 import { describeInterval, endOfInterval, Plot, type Series } from './plot.tsx'
-import type { ReportRequest } from './request.ts'
+import { type Dimension, type ReportRequest, setSearch } from './request.ts'
+import { RowName } from './row-name.tsx'
 import { type RowColumn, RowTable } from './row-table.tsx'
 import { NothingInPeriod, SetUp } from './states.tsx'
 import { Tile, TileFigure, Tiles } from './tiles.tsx'
@@ -22,6 +24,7 @@ type Figures = Targets['rows'][number]['previous']
 type Row = Targets['rows'][number] & { isAll?: boolean }
 type Episode = ItemOf<'GET /reports/targets/outcomes'>
 
+const dimensions: readonly Dimension[] = ['member', 'team', 'connection', 'label']
 const kinds = ['first_reply', 'next_reply', 'closing'] as const
 type Kind = (typeof kinds)[number]
 const outcomes = ['met', 'missed'] as const
@@ -40,7 +43,7 @@ const formatRate = (share: number | null): string => (share === null ? '–' : f
 
 type Props = { report: Targets; request: ReportRequest }
 
-export function TargetsReport({ report }: Props) {
+export function TargetsReport({ report, request }: Props) {
   const targets = useCall('GET /targets', {})
   const { totals, previous, intervals, interval } = report
   if (countOf(totals, 'met') + countOf(totals, 'missed') === 0) {
@@ -102,14 +105,15 @@ export function TargetsReport({ report }: Props) {
         ticks={countTicks}
         format={formatCompact}
       />
-      <Rows report={report} />
+      <Rows report={report} isRestricted={request.isRestricted} />
     </>
   )
 }
 
-function Rows({ report }: { report: Targets }) {
-  const { totals, previous } = report
-  const rowOf = ({ id, isAll }: Row) => (isAll ? {} : { row: id })
+function Rows({ report, isRestricted }: { report: Targets; isRestricted: boolean }) {
+  const { by, totals, previous } = report
+  const nameOf = namesBy(by)
+  const rowOf = ({ id, isAll }: Row) => (isAll ? {} : { row: id ?? 'none' })
   const count = (key: string, label: string, outcome: Outcome, kind?: Kind): RowColumn<Row> => ({
     ...{ key, label, valueOf: (row) => countOf(row, outcome, kind) },
     cell: (row) => (
@@ -145,27 +149,36 @@ function Rows({ report }: { report: Targets }) {
     count('missed', text.outcomes.missed, 'missed'),
     ...kinds.map((kind) => count(kind, text.counts[kind].missed, 'missed', kind)),
   ]
+  const choices = isRestricted ? (['target', 'member'] as const) : (['target', ...dimensions] as const)
   return (
     <RowTable<Row>
-      title={reportWords.names.targets}
-      name={rowWords.columns.targets}
+      title={rowWords.by[by]}
+      actions={
+        <SegmentedControl<Targets['by']>
+          label={rowWords.byLabel}
+          value={by}
+          options={choices.map((value) => ({ value, label: rowWords.columns[value] }))}
+          onChange={(next) => setSearch({ by: next === 'target' ? '' : next })}
+        />
+      }
+      name={rowWords.columns[by]}
       rows={report.rows}
-      keyOf={({ id }) => id}
+      keyOf={({ id }) => id ?? 'none'}
       textOf={nameOf}
       nameCell={(row) => (
-        <strong className="cut" title={nameOf(row)}>
-          {nameOf(row)}
-        </strong>
+        <RowName dimension={by} row={row} name={nameOf(row)} path="/reports/targets" isAll={row.isAll ?? false} />
       )}
       columns={columns}
       usual="missed"
-      all={{ ...totals, id: 'all', name: rowWords.all, is_deleted: false, previous, isAll: true }}
+      all={{ ...totals, id: null, name: rowWords.all, color: null, is_deleted: false, previous, isAll: true }}
     />
   )
 }
 
-const nameOf = ({ name, is_deleted }: Row): string =>
-  name === null ? rowWords.gone.targets : is_deleted ? text.deleted(name) : name
+const namesBy =
+  (by: Targets['by']) =>
+  ({ id, name, is_deleted }: Row): string =>
+    name === null ? (id ? rowWords.gone[by] : rowWords.without[by]) : is_deleted ? text.deleted(name) : name
 
 type DrawerProps = Props & { opened: Opened; onUpdate: () => unknown }
 
@@ -177,20 +190,24 @@ export function OutcomeDrawer({ report, request, opened, onUpdate }: DrawerProps
   const [from, to] = start ? [start, endOfInterval(start, starts, report.to_day)] : [report.from_day, report.to_day]
   const query = {
     ...request.filterQuery,
-    ...{ from_day: from, to_day: to, figure, limit: 50 },
+    ...{ from_day: from, to_day: to, by: report.by, figure, limit: 50 },
     ...(row ? { row } : {}),
     ...(kind ? { kind } : {}),
   }
   const pages = usePages('GET /reports/targets/outcomes', { query }, { isStill: true })
-  const target = report.rows.find(({ id }) => id === row)
-  const found = row ? target : start ? report.intervals.find((each) => each.start === start) : report.totals
+  const rowFound = report.rows.find(({ id }) => (id ?? 'none') === row)
+  const found = row ? rowFound : start ? report.intervals.find((each) => each.start === start) : report.totals
   const expected = found ? countOf(found, figure, kind) : 0
   const loaded = pages.items.reduce((sum, episode) => sum + episode.outcomes.length, 0)
   return (
     <RowsDrawer<Episode>
       title={list.title(
         kind ? text.counts[kind][figure] : text.outcomes[figure],
-        row ? (target ? nameOf(target) : rowWords.gone.targets) : undefined,
+        row
+          ? rowFound
+            ? namesBy(report.by)(rowFound)
+            : (row === 'none' ? rowWords.without : rowWords.gone)[report.by]
+          : undefined,
       )}
       scope={start ? describeInterval(start, report.interval) : describeSpan(from, to)}
       summary={text.results(expected)}
@@ -217,7 +234,7 @@ const columns: Column<Episode>[] = [
         {found.map(({ target_id, target, kind, outcome, at, ended_at, member, team }) => (
           <li key={`${target_id} ${kind}`} className="reports-two">
             <span>
-              {target ?? rowWords.gone.targets} · {text.kinds[kind]}
+              {target ?? rowWords.gone.target} · {text.kinds[kind]}
             </span>
             <small className="soft">
               {outcome === 'met' ? text.metAt(formatTime(at)) : text.missedAt(formatTime(at), lateness(at, ended_at))} ·{' '}

@@ -175,10 +175,8 @@ function createParts(
 ): Parts {
   const { name, filters, state, uncounted } = request
   const rows = grouping && 'rows' in grouping ? grouping.rows : undefined
-  // Only the rows of a report need counters by their key: totals and intervals are read without it, which are fewer rows. Outcomes of targets
-  // are counted by target only.
-  const needsKey = rows !== undefined || name === 'targets'
-  const family = (needsKey ? undefined : familyOf({ name, rows }, filters)) ?? familyOf(request, filters)
+  // Only the rows of a report need counters by their key: totals and intervals are read without it, which are fewer rows.
+  const family = familyOf({ name, rows }, filters) ?? familyOf(request, filters)
   if (family === undefined) throw new Error(`no counters of ${name} by ${Object.keys(filters).join()}`)
   const by = family === 'all' ? [] : keyNames.filter((each) => family.split('_').includes(each))
   const keyColumns = [sql`key_1`, sql`key_2`]

@@ -88,7 +88,9 @@ function restrict(caller: Reader, requested: Requested, filters: Filters): Filte
 
 /** The family of counters that has the rows of a report under these filters. */
 export function familyOf({ name, rows }: Requested, filters: Filters): string | undefined {
-  const family = getFamily(keyNames.filter((each) => each === rows || filters[each] !== undefined))
+  // Outcomes are counted with their target only.
+  const own = name === 'targets' ? 'target' : rows
+  const family = getFamily(keyNames.filter((each) => each === own || each === rows || filters[each] !== undefined))
   return name === 'busy_hours' && family !== undefined && !hasHours(family) ? undefined : family
 }
 
@@ -124,7 +126,8 @@ export async function readRequest<Rows extends KeyName | undefined>(
   const filters = restrict(caller, requested, asked)
   if (familyOf(requested, filters) === undefined) {
     const fields = dimensions.filter((each) => filters[each] !== undefined && each !== rows)
-    throw badRequest(`${fields.at(-1)}_id: the report ${name} cannot be filtered by ${fields.join(' and ')}`)
+    const by = name === 'targets' || name === 'satisfaction' ? ` by ${rows}` : ''
+    throw badRequest(`${fields.at(-1)}_id: the report ${name}${by} cannot be filtered by ${fields.join(' and ')}`)
   }
   return {
     ...{ name, rows, filters, state },

@@ -242,9 +242,12 @@ const byKindExample = {
   closing: { met: 30, missed: 8 },
 }
 
+export const targetRows = ['target', ...satisfactionRows] as const
+
 export const TargetsReportSchema = Type.Object(
   {
     name: OneOf(['targets']),
+    by: OneOf(targetRows),
     ...head,
     is_complete,
     totals: Type.Object(byKind, {
@@ -255,25 +258,31 @@ export const TargetsReportSchema = Type.Object(
     intervals: Type.Array(Type.Object({ start, ...byKind })),
     rows: Type.Array(
       Type.Object({
-        id: Uuid,
-        name: NullableText(),
-        is_deleted: Type.Boolean(),
+        id: NullableText({
+          format: 'uuid',
+          description:
+            'Of the target; of the member or team who had the conversation when the outcome was decided; of the connection or label. Null: none.',
+        }),
+        name: NullableText({ description: 'Null if it does not exist any more, or if `id` is null.' }),
+        color: Type.Unsafe<string | null>({ ...Color, type: ['string', 'null'] }),
+        is_deleted: Type.Boolean({ description: 'Of a target.' }),
         ...byKind,
         previous: Type.Object(byKind),
       }),
-      { description: 'One per target with an outcome in one of the periods.' },
+      { description: 'One per target, member, team, connection or label with an outcome in one of the periods.' },
     ),
   },
   {
     title: 'TargetsReport',
     examples: [
       {
-        ...{ name: 'targets', ...headExample, is_complete: true, totals: byKindExample },
+        ...{ name: 'targets', by: 'target', ...headExample, is_complete: true, totals: byKindExample },
         previous: { ...dayBefore, ...byKindExample },
         intervals: [{ start: '2026-01-01', ...byKindExample }],
         rows: [
           {
-            ...{ id: '0199c1d2-7a10-7c31-8e02-4d5e6f708196', name: 'Support', is_deleted: false, ...byKindExample },
+            ...{ id: '0199c1d2-7a10-7c31-8e02-4d5e6f708196', name: 'Support', color: null, is_deleted: false },
+            ...byKindExample,
             previous: byKindExample,
           },
         ],

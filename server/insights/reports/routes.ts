@@ -24,6 +24,7 @@ import {
   SatisfactionReportSchema,
   satisfactionRows,
   TargetsReportSchema,
+  targetRows,
 } from './resource.ts'
 import { listReportRatings, ratingFigures, ratings, readSatisfaction } from './satisfaction.ts'
 import { listReportOutcomes, outcomes, readTargets } from './targets.ts'
@@ -64,6 +65,7 @@ const satisfactionParameters = {
 const targetParameters = {
   ...parametersOfRatings,
   target_id: Id('Only the outcomes of this target.'),
+  by: Type.Optional(OneOf(targetRows, { description: 'What the rows are: `target` when absent.' })),
 }
 const availabilityParameters = {
   ...{ from_day: parameters.from_day, to_day: parameters.to_day, interval: parameters.interval },
@@ -161,7 +163,7 @@ export const reportTable = (db: Db, slow: SlowReads): readonly Row[] => [
     operation: 'getTargetsReport',
     summary: 'Get the report of targets',
     description:
-      'The outcomes of service level targets, with a row per target. It can be filtered by target and by one more field.',
+      'The outcomes of service level targets, with rows by target, member, team, connection or label. Rows by target can be filtered by target and by one more field, the others by target and by one of their own.',
     scope: 'conversations:read',
     members: roles,
     query: Type.Object(targetParameters),

@@ -14,19 +14,21 @@ import { isDecided, outcomeAt } from './facts.ts'
 import { addUncounted, type FoundTallies, readTallies } from './figures.ts'
 import { headOf, nameRows, startsOf } from './report.ts'
 import { type ReportQuery, type ReportRequest, readRequest, withRow } from './request.ts'
-import type { ReportOutcomes, TargetsReport } from './resource.ts'
+import type { ReportOutcomes, TargetsReport, targetRows } from './resource.ts'
 
 export const outcomes = ['met', 'missed'] as const
-export type OutcomeQuery = ReportQuery & {
+export type TargetQuery = ReportQuery & { by?: (typeof targetRows)[number] | undefined }
+export type OutcomeQuery = TargetQuery & {
   figure: (typeof outcomes)[number]
   kind?: ClockKind | undefined
   row?: string | undefined
 }
 
-const requested = { name: 'targets', rows: 'target' } as const
+const requestedBy = ({ by = 'target' }: TargetQuery) => ({ name: 'targets', rows: by }) as const
 
-export async function readTargets(db: Db, caller: Reader, query: ReportQuery): Promise<TargetsReport> {
+export async function readTargets(db: Db, caller: Reader, query: TargetQuery): Promise<TargetsReport> {
   const { workspaceId } = caller
+  const requested = requestedBy(query)
   return db.begin('isolation level repeatable read read only', async (sql) => {
     const request = await addUncounted(sql, workspaceId, await readRequest(sql, caller, requested, query))
     const { period, previous, interval } = request
@@ -43,12 +45,12 @@ export async function readTargets(db: Db, caller: Reader, query: ReportQuery): P
       ).map(({ id }) => id),
     )
     return {
-      ...{ name: requested.name, ...headOf(request) },
+      ...{ name: requested.name, by: requested.rows, ...headOf(request) },
       totals: figuresOf(totals.of, 'current'),
       previous: { from_day: previous.from, to_day: previous.to, ...figuresOf(totals.of, 'previous') },
       intervals: startsOf(period, interval).map((start) => ({ start, ...figuresOf(series.of, 'current', start) })),
-      rows: (await nameRows(sql, workspaceId, requested.rows, rows.groups)).map(({ key, name }) => ({
-        ...{ id: key, name, is_deleted: deleted.has(key) },
+      rows: (await nameRows(sql, workspaceId, requested.rows, rows.groups)).map(({ key, ...row }) => ({
+        ...{ ...row, is_deleted: deleted.has(key) },
         ...figuresOf(rows.of, 'current', key),
         previous: figuresOf(rows.of, 'previous', key),
       })),
@@ -72,6 +74,7 @@ export async function listReportOutcomes(
   { limit, before }: Position,
 ): Promise<Page<ReportOutcomes>> {
   const { workspaceId } = caller
+  const requested = requestedBy(query)
   const request = await readRequest(sql, caller, requested, withRow(requested, query))
   const rows = await sql<ReportOutcomes[]>`
     with
