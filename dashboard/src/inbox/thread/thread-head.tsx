@@ -47,7 +47,7 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
         <h2 className="cut">{nameOf(contact)}</h2>
         <div className="line inbox-thread-about">
           {/* The customer first: the end is cut. The reply area has the connection, too. */}
-          <p className="cut">
+          <p className={contact.name ? 'cut inbox-thread-handle' : 'cut'}>
             {[
               blockedAt && text.isBlocked,
               contact.name ? handleOf(contact) : null,
