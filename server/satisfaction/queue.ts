@@ -23,15 +23,11 @@ const overlapSeconds = 60
 
 type Windows = Record<ChannelName, Pick<Channel, 'windowMs'>>
 
-/** Chooses the episodes to ask about, in all workspaces that ask. Returns whether there are any. */
-export async function decideQuestions(db: Db, channels: Windows): Promise<boolean> {
+/** Chooses the episodes to ask about, in all workspaces that ask. */
+export async function decideQuestions(db: Db, channels: Windows): Promise<void> {
   const asking = await db<{ workspace_id: string }[]>`${withClosedEpisodes(db)} order by workspace_id`
-  let isAny = false
-  for (const { workspace_id } of asking) {
-    const count = await withRetries(() => db.begin((sql) => decideFor(sql, workspace_id, channels)))
-    isAny ||= count > 0
-  }
-  return isAny
+  for (const { workspace_id } of asking)
+    await withRetries(() => db.begin((sql) => decideFor(sql, workspace_id, channels)))
 }
 
 /** The workspaces that ask, with an episode that is not decided or was decided a minute ago. */
@@ -47,7 +43,7 @@ const withClosedEpisodes = (sql: Sql): Fragment => sql`
 export const mayHaveQuestions = (sql: Sql): Fragment => sql`
   exists (${withClosedEpisodes(sql)}) or exists (select from ratings where due_at is not null)`
 
-async function decideFor(sql: Sql, workspaceId: string, channels: Windows): Promise<number> {
+async function decideFor(sql: Sql, workspaceId: string, channels: Windows): Promise<void> {
   // Another worker decides, or a member changes the settings. Times as text, which has the microseconds.
   const [settings] = await sql<
     { from: string; to: string; min_days: number; has_template: boolean; labels: string[] }[]
@@ -58,9 +54,9 @@ async function decideFor(sql: Sql, workspaceId: string, channels: Windows): Prom
     from satisfaction_settings
     where workspace_id = ${workspaceId} and is_on
     for no key update skip locked`
-  if (!settings) return 0
+  if (!settings) return
   const { from, to, min_days, has_template, labels } = settings
-  const closed = await sql<{ closed_at: string; is_chosen: boolean }[]>`
+  const closed = await sql<{ closed_at: string }[]>`
     with
     -- The episodes whose time has come, the oldest first.
     closed_episodes as (
@@ -110,9 +106,8 @@ async function decideFor(sql: Sql, workspaceId: string, channels: Windows): Prom
         n.connection_id, 'due', now(), n.at
       from (select c.*, clock_timestamp() as at from chosen_episodes c) n
       on conflict do nothing
-      returning episode_id
     )
-    select e.closed_at::text, e.id in (select episode_id from inserted_ratings) as is_chosen
+    select e.closed_at::text
     from closed_episodes e
     order by e.closed_at`
   const last = closed.length >= batchSize ? (closed.at(-1)?.closed_at ?? to) : to
@@ -124,7 +119,6 @@ async function decideFor(sql: Sql, workspaceId: string, channels: Windows): Prom
   await sql`
     update satisfaction_settings set checked_until = greatest(checked_until, ${until})
     where workspace_id = ${workspaceId}`
-  return closed.filter(({ is_chosen }) => is_chosen).length
 }
 
 /** Condition on conversation `v`, contact `c` and the closed episode `e`: the customer and the team have left it as it was closed. */
