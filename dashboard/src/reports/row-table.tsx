@@ -74,7 +74,7 @@ export function RowTable<Row>(props: Props<Row>) {
               onChange={({ target }) => setOrder(target.value === usual ? '' : target.value)}
             />
           </span>
-          {actions}
+          {actions && <span className="reports-by">{actions}</span>}
         </>
       }
     >
