@@ -6,7 +6,7 @@
  * (lock order: ARCHITECTURE.md).
  */
 import { isUuid } from '../../lib/id.ts'
-import type { Fragment, Sql } from '../../lib/postgres/db.ts'
+import { type Fragment, type Sql, withoutEstimate } from '../../lib/postgres/db.ts'
 import type { Actor } from '../timeline.ts'
 
 export const openers = ['customer', 'member'] as const
@@ -56,7 +56,7 @@ export const openEpisodes = (sql: Sql, openings: Fragment): Fragment => sql`
       ${episodeBefore(sql, sql`o.at`)}
     from ${openings} o
     join locked_conversations l on l.workspace_id = o.workspace_id and l.id = o.conversation_id
-    where l.episode_id is null and l.blocked_at is null
+    where ${withoutEstimate(sql, sql`l.episode_id is null and l.blocked_at is null`)}
   )`
 
 /**
@@ -75,7 +75,7 @@ export const answerEpisodes = (sql: Sql, replies: Fragment): Fragment => sql`
       case when l.episode_id is null then ${episodeBefore(sql, sql`r.at`)} end
     from ${replies} r
     join locked_conversations l on l.workspace_id = r.workspace_id and l.id = r.conversation_id
-    where l.episode_replies = 0 and (l.episode_id is not null or l.status <> 'closed')
+    where ${withoutEstimate(sql, sql`l.episode_replies = 0 and (l.episode_id is not null or l.status <> 'closed')`)}
     on conflict (workspace_id, id) do update set
       first_reply_at = greatest(excluded.first_reply_at, e.opened_at), first_reply_by = excluded.first_reply_by, updated_at = now()
     where e.first_reply_at is null

@@ -16,7 +16,7 @@ import { recordReopenings } from '../../conversations/activity.ts'
 import { openEpisodes, teamOfOpening } from '../../conversations/episodes/writing.ts'
 import { type Lookup, lookUp, resolveLookups, retryMoved, threadOf } from '../../conversations/threads.ts'
 import { timeOfId } from '../../lib/id.ts'
-import { type Fragment, jsonObject, type Sql, sharedFragment } from '../../lib/postgres/db.ts'
+import { type Fragment, jsonObject, type Sql, sharedFragment, withoutEstimate } from '../../lib/postgres/db.ts'
 import { toMediaColumns } from '../../media/media.ts'
 import { messageKinds, queueTriggers } from '../../triggers/queue.ts'
 import { emit } from '../../webhooks/emit.ts'
@@ -280,7 +280,7 @@ async function insertMessages(
         select l.workspace_id, l.id, min(m.created_at) as at
         from locked_conversations l
         join inserted_messages m on m.workspace_id = l.workspace_id and m.conversation_id = l.id
-        where l.status <> 'open' and l.blocked_at is null${alsoWork}
+        where ${withoutEstimate(sql, sql`l.status <> 'open' and l.blocked_at is null`)}${alsoWork}
         group by l.workspace_id, l.id`,
     )},
     -- The media of the new messages, for the loop that fetches them.
@@ -342,7 +342,7 @@ const queueReceived = sharedFragment((sql, key) => {
     from: sql`inserted_messages m
       join input i on i.id = m.id
       join locked_conversations l on l.workspace_id = m.workspace_id and l.id = m.conversation_id`,
-    where: sql`l.blocked_at is null${isWork}
+    where: sql`${withoutEstimate(sql, sql`l.blocked_at is null`)}${isWork}
       and (i.may_start = 'always' or i.is_stop or l.bot_run_id is not null or (i.may_start = 'opening' and ${opens}))`,
     workspaceId: sql`m.workspace_id`,
     event: sql`case when i.is_stop then 'stop' else 'received' end`,
