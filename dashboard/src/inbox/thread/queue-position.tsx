@@ -16,10 +16,7 @@ export function QueuePosition({ conversation }: { conversation: Conversation }) 
   const { position, waiting_since: since } = queued
   const text = since ? flow.inQueueWaiting(position, formatWait(now - Date.parse(since))) : flow.inQueue(position)
   return (
-    <span
-      className="inbox-wait inbox-queue-position"
-      title={since ? `${text}: ${flow.waitingSince(formatTime(since))}` : text}
-    >
+    <span className="inbox-wait inbox-queue-position" title={since ? `${text} (${formatTime(since)})` : text}>
       <span />
       <span>{text}</span>
     </span>
