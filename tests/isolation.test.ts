@@ -989,7 +989,7 @@ const across: Record<string, string> = {
   'select id, attempt_count from webhook_deliveries where ctid': 'what the engine had claimed, for all',
   'with expired as ( select workspace_id, id from webhook_endpoints':
     'sweep of secrets whose overlap has ended, for all',
-  'with chunk as ( select d.workspace_id, d.endpoint_id, d.id from webhook_endpoints e':
+  'with chunk as ( select d.workspace_id, d.ctid as place from webhook_endpoints e':
     'the deliveries of one endpoint, or in the sweep those of all deactivated endpoints',
   'delete from webhook_listeners where expires_at': 'sweep of what has run out, for all',
   'select created_at from webhook_deliveries': "the operator's gauge and status page, over all",

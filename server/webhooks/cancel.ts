@@ -21,12 +21,15 @@ export const switchedOff = 'the endpoint was switched off'
 /** Cancels what is left: of endpoints that were deactivated by failures, and of statements that did not see it. */
 export const sweepDeliveries = (sql: Sql): Promise<void> => cancelWhere(sql, sql`true`, switchedOff)
 
-/** A delivery that a worker is settling is skipped; the next sweep finds it if it is still there. */
+/**
+ * A delivery that a worker is settling is skipped; the next sweep finds it if it is still there. Deleted by place: the planner may find the key of
+ * a delivery by the index of those that are due, which reads all deliveries of the endpoint for each of them.
+ */
 async function cancelWhere(sql: Sql, isEndpoint: Fragment, reason: string): Promise<void> {
-  for (let count = chunkSize; count === chunkSize; ) {
+  for (let count = 1; count > 0; ) {
     const [canceled] = await sql<{ count: number }[]>`
       with chunk as (
-        select d.workspace_id, d.endpoint_id, d.id
+        select d.workspace_id, d.ctid as place
         from webhook_endpoints e
         join webhook_deliveries d on d.workspace_id = e.workspace_id and d.endpoint_id = e.id
         where not e.is_active and ${isEndpoint}
@@ -35,14 +38,14 @@ async function cancelWhere(sql: Sql, isEndpoint: Fragment, reason: string): Prom
       ),
       canceled_deliveries as (
         delete from webhook_deliveries d using chunk c
-        where d.workspace_id = c.workspace_id and d.endpoint_id = c.endpoint_id and d.id = c.id
+        where d.workspace_id = c.workspace_id and d.ctid = c.place
         returning d.workspace_id, d.endpoint_id, d.id, d.event_id, d.attempt_count
       ),
       logged as (
         insert into webhook_attempts (workspace_id, ${attemptColumns(sql)})
         ${canceledEntries(sql, reason)}
       )
-      select count(*)::int as count from canceled_deliveries`
+      select count(*)::int as count from chunk`
     count = canceled?.count ?? 0
   }
 }
