@@ -47,14 +47,16 @@ const [width, height] = [600, 120]
 /** The counters are live; the line reads thousands of rows. */
 const pollMs = 15_000
 
-/** Delivered, read and replied over time. The list above has the same values for screen readers. */
+/** Delivered, read and replied over time. The list above has the same values for screen readers: the line ends with the live counters. */
 function FunnelLine({ broadcast }: { broadcast: Broadcast }) {
-  const { id, delivered_count } = broadcast
-  const query = useCall('GET /broadcasts/{id}/timeline', { params: { id } }, { enabled: delivered_count > 0, pollMs })
-  const points = query.data ?? []
-  const first = points[0]
-  const last = points.at(-1)
-  if (!first || !last) return null
+  const { id, delivered_count: delivered, read_count: read, replied_count: replied } = broadcast
+  const query = useCall('GET /broadcasts/{id}/timeline', { params: { id } }, { enabled: delivered > 0, pollMs })
+  const loaded = query.data ?? []
+  const first = loaded[0]
+  const lastLoaded = loaded.at(-1)
+  if (!first || !lastLoaded) return null
+  const last = { ...lastLoaded, delivered, read, replied }
+  const points = [...loaded.slice(0, -1), last]
   const whole = recipientTotal(broadcast)
   const pathOf = (step: (typeof lines)[number]) =>
     points
