@@ -894,7 +894,7 @@ CREATE INDEX episodes_by_change ON public.episodes USING btree (workspace_id, up
 CREATE INDEX episodes_by_closing ON public.episodes USING btree (workspace_id, closed_at, id) WHERE (closed_at IS NOT NULL);
 CREATE INDEX episodes_by_first_reply ON public.episodes USING btree (workspace_id, first_reply_at, id) WHERE (first_reply_at IS NOT NULL);
 CREATE INDEX episodes_by_opening ON public.episodes USING btree (workspace_id, opened_at, id);
-CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at);
+CREATE INDEX episodes_of_conversation ON public.episodes USING btree (workspace_id, conversation_id, opened_at, id);
 CREATE UNIQUE INDEX episodes_open ON public.episodes USING btree (workspace_id, conversation_id) WHERE (closed_at IS NULL);
 CREATE INDEX episodes_without_hours ON public.episodes USING btree (workspace_id, id) WHERE (((first_reply_at IS NOT NULL) AND (office_first_reply_s IS NULL)) OR ((closed_at IS NOT NULL) AND (office_closing_s IS NULL)));
 CREATE TRIGGER report_deleted AFTER DELETE ON public.episodes FOR EACH ROW EXECUTE FUNCTION note_changed_episode();

@@ -62,7 +62,7 @@ create table episodes (
   constraint episodes_closed_by_check check (closed_by in ('member', 'automation', 'api', 'silence', 'block'))
 ) with (fillfactor = 80);
 create unique index episodes_open on episodes (workspace_id, conversation_id) where closed_at is null;
-create index episodes_of_conversation on episodes (workspace_id, conversation_id, opened_at);
+create index episodes_of_conversation on episodes (workspace_id, conversation_id, opened_at, id);
 create index episodes_by_change on episodes (workspace_id, updated_at, id);
 create index episodes_by_opening on episodes (workspace_id, opened_at, id);
 create index episodes_by_closing on episodes (workspace_id, closed_at, id) where closed_at is not null;

@@ -86,19 +86,16 @@ export const optedOutReason = 'opted out of broadcasts'
 
 async function skipOptedOut(sql: Sql, workspaceId: string, id: string): Promise<void> {
   await sql`
-    with opted_out_recipients as (
-      select r.place
-      from broadcast_recipients r
-      join contact_identities i
-        on i.workspace_id = r.workspace_id and i.channel = 'msgapp' and i.external_id = r.identity
-      join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
-      where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.status = 'pending'
-        and c.opted_out_at is not null
-    ),
-    moved_recipients as (
+    with moved_recipients as (
       update broadcast_recipients r set status = 'skipped', reason = ${optedOutReason}
-      from opted_out_recipients o
-      where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.place = o.place
+      where r.workspace_id = ${workspaceId} and r.broadcast_id = ${id} and r.status = 'pending'
+        -- Not a join: the planner, which expects one such recipient, compared each recipient with each.
+        and (
+          select c.opted_out_at
+          from contact_identities i
+          join contacts c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+          where i.workspace_id = r.workspace_id and i.channel = 'msgapp' and i.external_id = r.identity
+        ) is not null
       returning r.workspace_id, r.broadcast_id, 'pending' as status_before, r.status as status_after
     )
     ${addCounts(sql, sql`moved_recipients`)}`

@@ -53,8 +53,9 @@ async function updateStatuses(
     external_id: report.external_id,
     status: report.status,
     rank: messageStatuses.indexOf(report.status),
-    error: report.error,
-    is_highest: highest.has(index),
+    is_highest: highest[index] === report,
+    highest_status: highest[index]?.status,
+    highest_error: highest[index]?.error,
     // Events report delivery on the primary channel only.
     emits: channel === 'msgapp',
     occurred_at: report.at,
@@ -65,22 +66,30 @@ async function updateStatuses(
     input as (
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
-        index int, workspace_id uuid, connection_id uuid, external_id text, status text, rank int, error text, is_highest boolean,
-        emits boolean, occurred_at timestamptz
+        index int, workspace_id uuid, connection_id uuid, external_id text, status text, rank int, is_highest boolean,
+        highest_status text, highest_error text, emits boolean, occurred_at timestamptz
       )
     ),
-    -- The message of each report. Also those that do not change: their reports are events.
+    -- Each report with its message. Also those that do not change: their reports are events. Nothing below joins two lists of the
+    -- statement: the planner expects one row of each, and would compare each report with each. offset 0 finds the messages before their
+    -- connections: the planner also paired each report with each conversation of its connection.
     found_messages as (
-      select i.index, m.workspace_id, m.conversation_id, m.id, v.connection_id, i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
-      from input i
-      join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
-      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id and ${isOfConnection(sql)}
+      select r.*
+      from (
+        select i.index, m.workspace_id, m.conversation_id, m.id, ${connectionOf(sql)} as connection_id,
+          i.connection_id as reporting_id, i.external_id, i.status, i.rank, i.highest_status, i.highest_error, i.emits, i.occurred_at,
+          i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
+        from input i
+        join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
+        offset 0
+      ) r
+      where ${isOfConnection(sql)}
     ),
     -- The messages that move up, locked in the order of their ids, so that two batches cannot deadlock.
     locked_messages as (
-      select m.workspace_id, m.conversation_id, m.id, f.connection_id, i.status, i.rank, i.error, m.status as status_before
+      select m.workspace_id, m.conversation_id, m.id, f.connection_id, f.highest_status as status, f.rank, f.highest_error as error,
+        m.status as status_before
       from found_messages f
-      join input i on i.index = f.index
       join messages m on m.workspace_id = f.workspace_id and m.id = f.id
       where f.moves_up
       order by m.conversation_id, m.id
@@ -133,16 +142,20 @@ async function identifyMessages(
     ),
     -- The messages without the channel's id, each with the first report about it.
     unidentified_messages as (
-      select distinct on (m.workspace_id, m.conversation_id, m.id)
-        m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, v.connection_id, i.external_id
-      from input i
-      join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id
-        and m.external_id is null and m.direction = 'outbound'
-      join conversations v on v.workspace_id = m.workspace_id and v.id = m.conversation_id and ${isOfConnection(sql)}
-      where not exists (
-        select from messages n where n.workspace_id = i.workspace_id and n.external_id = i.external_id
+      select distinct on (r.workspace_id, r.conversation_id, r.id)
+        r.workspace_id, r.conversation_id, r.id, r.created_at, r.status, r.connection_id, r.external_id
+      from (
+        select i.index, m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, ${connectionOf(sql)} as connection_id,
+          i.connection_id as reporting_id, i.external_id
+        from input i
+        join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id
+          and m.external_id is null and m.direction = 'outbound'
+        offset 0
+      ) r
+      where ${isOfConnection(sql)} and not exists (
+        select from messages n where n.workspace_id = r.workspace_id and n.external_id = r.external_id
       )
-      order by m.workspace_id, m.conversation_id, m.id, i.index
+      order by r.workspace_id, r.conversation_id, r.id, r.index
     ),
     -- The channel knows the message, so it was sent. A message that the sweep failed needs its quota unit again.
     identified_messages as (
@@ -166,13 +179,15 @@ async function identifyMessages(
 }
 
 /**
- * Members of a `with` list: `message.status_updated` for each row of `input i` with its `found_messages f`. A statement
- * reads tables as they were before it, so the new status comes from its own `updated_messages u`.
+ * Members of a `with` list: `message.status_updated` for each row of `found_messages f`. A statement reads tables as they were before it,
+ * so a message of `updated_messages` has the highest status of its reports here.
  */
 const emitReported = sharedFragment((sql, publicUrl) => {
+  // Not correlated, so PostgreSQL reads the list once, into a hash table.
+  const isUpdated = sql`(f.workspace_id, f.id) in (select u.workspace_id, u.id from updated_messages u)`
   const after = {
-    status: sql`coalesce(u.status, m.status)`,
-    error: sql`case when u.id is null then m.error else u.error end`,
+    status: sql`case when f.is_updated then f.highest_status else m.status end`,
+    error: sql`case when f.is_updated then f.highest_error else m.error end`,
   }
   const message = sql`
     select ${messageJson(sql, sql`'msgapp'`, publicUrl, after)}
@@ -181,35 +196,35 @@ const emitReported = sharedFragment((sql, publicUrl) => {
   return emit(sql, {
     event: 'message.status_updated',
     workspaces: sql`found_messages`,
-    from: sql`input i
-      join found_messages f on f.index = i.index
-      left join updated_messages u on u.workspace_id = f.workspace_id and u.id = f.id`,
-    where: sql`i.emits`,
-    workspaceId: sql`i.workspace_id`,
-    occurredAt: sql`i.occurred_at`,
+    from: sql`(select f.*, ${isUpdated} as is_updated from found_messages f) f`,
+    where: sql`f.emits`,
+    workspaceId: sql`f.workspace_id`,
+    occurredAt: sql`f.occurred_at`,
     data: jsonObject(
       sql,
-      sql`i.external_id as msgapp_message_id, f.conversation_id, i.status, (${message}) as message`,
+      sql`f.external_id as msgapp_message_id, f.conversation_id, f.status, (${message}) as message`,
     ),
   })
 })
 
-/** Condition: conversation `v` is of the connection of report `i`. Reports that an earlier release stored have none. */
-const isOfConnection = (sql: Sql): Fragment => sql`(i.connection_id is null or v.connection_id = i.connection_id)`
+/** Condition: the message of report `r` is of the connection that received it. Reports that an earlier release stored have none. */
+const isOfConnection = (sql: Sql): Fragment => sql`(r.reporting_id is null or r.connection_id = r.reporting_id)`
 
 /**
- * Of several updates of one message only the one with the highest rank is stored; the others are events only. By connection, so that
- * an update through another connection, which is not applied, does not replace one that is.
+ * For each update the report with the highest rank about its message. Only that one is stored; the others are events only. By connection,
+ * so that an update through another connection, which is not applied, does not replace one that is.
  */
-function findHighest(updates: readonly StatusUpdate[]): Set<number> {
-  const highest = new Map<string, number>()
-  updates.forEach(({ workspaceId, connectionId, report }, index) => {
-    const key = `${workspaceId} ${connectionId} ${report.external_id}`
-    const other = updates[highest.get(key) ?? -1]?.report
+function findHighest(updates: readonly StatusUpdate[]): StatusUpdate['report'][] {
+  const keyOf = ({ workspaceId, connectionId, report }: StatusUpdate) =>
+    `${workspaceId} ${connectionId} ${report.external_id}`
+  const highest = new Map<string, StatusUpdate['report']>()
+  for (const update of updates) {
+    const { report } = update
+    const other = highest.get(keyOf(update))
     if (!other || messageStatuses.indexOf(report.status) > messageStatuses.indexOf(other.status))
-      highest.set(key, index)
-  })
-  return new Set(highest.values())
+      highest.set(keyOf(update), report)
+  }
+  return updates.map((update) => highest.get(keyOf(update)) ?? update.report)
 }
 
 /** The rank of a stored status: its index in `messageStatuses`, which are a constant of the statement. */

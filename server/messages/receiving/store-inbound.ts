@@ -144,7 +144,7 @@ async function insertMessages(
   arrivals: readonly Arrival[],
   { publicUrl, follower, ratings }: InboundContext,
 ): Promise<Arrival[]> {
-  const rows = arrivals.map(toRow)
+  const rows = withQuotes(arrivals.map(toRow))
   const decisions = arrivals.flatMap(toDecision)
   const channels = [...new Set(arrivals.map(({ who }) => who.channel))].sort()
   // Few batches have an opt-out; the statement of the others is shorter.
@@ -176,7 +176,7 @@ async function insertMessages(
       select *
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (
         workspace_id uuid, conversation_id uuid, contact_id uuid, id uuid, content_type text, content_text text,
-        content jsonb, media_url text, external_id text, reply_to text, reply_to_message_id uuid,
+        content jsonb, media_url text, external_id text, reply_to text, quoted_id uuid, reply_to_message_id uuid,
         interactive_reply_id text, sent_at timestamptz, created_at timestamptz, channel text, connection_id uuid, identity text, media_id uuid, media_source jsonb, media_token text,
         mime_type text, filename text, is_stop boolean, may_start text
       )
@@ -202,11 +202,7 @@ async function insertMessages(
           select m.id from messages m
           where m.workspace_id = i.workspace_id and m.external_id = i.reply_to
             and m.conversation_id = i.conversation_id
-        ), (
-          select q.id from input q
-          where q.external_id = i.reply_to and q.workspace_id = i.workspace_id and q.conversation_id = i.conversation_id
-          order by q.id limit 1
-        )) end, i.interactive_reply_id, least(i.sent_at, i.created_at), i.created_at,
+        ), i.quoted_id) end, i.interactive_reply_id, least(i.sent_at, i.created_at), i.created_at,
         case when i.channel = 'web' then i.identity end
       from input i
       join locked_conversations l
@@ -333,8 +329,11 @@ const wishOf = ({ answer, message }: Arrival) => (answer ? undefined : message.w
  */
 const queueReceived = sharedFragment((sql, key) => {
   const isWork = key === 'rated' ? sql` and m.id not in (select id from rating_answers)` : sql``
-  const opens = sql`((l.status = 'closed' or l.last_received_at is null) and not exists (
-    select from inserted_messages n where n.conversation_id = m.conversation_id and n.id < m.id${key === 'rated' ? sql` and n.id not in (select id from rating_answers)` : sql``}
+  // Not correlated, so PostgreSQL reads the first messages once, into a hash table.
+  const opens = sql`((l.status = 'closed' or l.last_received_at is null) and m.id in (
+    select distinct on (m.workspace_id, m.conversation_id) m.id from inserted_messages m
+    where true${isWork}
+    order by m.workspace_id, m.conversation_id, m.id
   ))`
   return queueTriggers(sql, {
     kinds: messageKinds,
@@ -455,6 +454,18 @@ function toRow(arrival: Arrival) {
     may_start: mayStart === 'never' ? undefined : mayStart,
     ...(media ? { ...toMediaColumns(media), connection_id: from.connection_id ?? undefined } : {}),
   }
+}
+
+/** With the message that each of them quotes, if it is in the same batch: `quoted_id`. */
+function withQuotes(rows: ReturnType<typeof toRow>[]) {
+  const keyOf = ({ workspace_id, conversation_id }: (typeof rows)[number], externalId?: string) =>
+    `${workspace_id} ${conversation_id} ${externalId}`
+  const ids = new Map<string, string>()
+  for (const row of rows) {
+    const other = ids.get(keyOf(row, row.external_id))
+    if (!other || row.id < other) ids.set(keyOf(row, row.external_id), row.id)
+  }
+  return rows.map((row) => (row.reply_to ? { ...row, quoted_id: ids.get(keyOf(row, row.reply_to)) } : row))
 }
 
 function toDecision(arrival: Arrival): Decision[] {
