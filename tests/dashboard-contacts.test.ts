@@ -184,7 +184,9 @@ test('on a phone the list of contacts begins below two lines of controls, and it
   await page.getByRole('link', { name: 'Jon' }).waitFor({ state: 'detached' })
   const colorOf = () => page.evaluate<string>("getComputedStyle(document.querySelector('tbody tr')).backgroundColor")
   const unselected = await colorOf()
+  const placeBefore = (await row.boundingBox())?.y
   await row.getByRole('checkbox').check()
+  assert.equal((await row.boundingBox())?.y, placeBefore, 'the first selection moves no row')
   assert.notEqual(await colorOf(), unselected)
   await assertFits(page)
 

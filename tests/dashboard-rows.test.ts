@@ -218,6 +218,16 @@ test('a row names what sent an automated message, and shows the time by which it
     return texts.filter((text) => text.startsWith('Question')).length === 1
   })
   assert.deepEqual(await rows(), before, 'neither moves its row or changes its time')
+  // While the customer waits, the row shows their message with its time, not with that of the automated one.
+  await db`
+    update messages set created_at = now() + interval '5 minutes'
+    where workspace_id = ${api.workspaceId} and direction = 'outbound'`
+  await db`
+    update conversations set last_message_at = now() + interval '5 minutes'
+    where workspace_id = ${api.workspaceId} and last_message_text not like 'Question%'`
+  await page.reload()
+  await rowOf(page, 'Ben Carter').getByText('Question of Ben Carter').waitFor()
+  assert.equal(await rowOf(page, 'Ben Carter').locator('.inbox-row-you').count(), 0)
   // The customer waits since the first message, and the list is sorted by the last one.
   await provider.writes({ from: cleo, text: 'Anything?' })
   await rowOf(page, 'Cleo Dane').getByText('Anything?').waitFor()

@@ -562,7 +562,10 @@ test('a conversation shows when its window closes, its assignee and its last mes
   for (const row of [social, msgapp]) {
     assertWindow(row.window_closes_at, row.last_inbound_at, dayMs)
     const last = { direction: 'inbound', content_type: 'text', content_kind: null, status: 'received', sender: null }
-    assert.deepEqual(row.last_message, { ...last, content_text: row.last_message_text, automated_by: null })
+    assert.deepEqual(row.last_message, {
+      ...last,
+      ...{ content_text: row.last_message_text, created_at: row.last_message_at, automated_by: null },
+    })
     assert.deepEqual([row.assigned_agent, row.unread_count], [null, 1])
   }
   assertWindow(social.late_window_closes_at, social.last_inbound_at, 7 * dayMs)

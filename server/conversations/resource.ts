@@ -84,6 +84,7 @@ const LastMessage = NullableObject({
   /** The newest one that was not refused is `last_message_text`. */
   content_text: NullableText(),
   status: OneOf(['received', 'pending', 'sent', 'failed', 'delivered', 'read']),
+  created_at: DateTime,
   /** The member who wrote it. */
   sender: NullableObject({ id: Uuid, name: Type.String() }),
   /** What sent it without a member. Such a message does not move the conversation. */

@@ -175,14 +175,14 @@ export async function lastMessagesOf(
 ): Promise<Map<string, LastMessage>> {
   const read = async (conversationIds: readonly string[], messages: Fragment) => {
     const rows = await sql<(LastMessage & { conversation_id: string })[]>`
-      select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status, m.automated_by,
+      select i.id as conversation_id, m.direction, m.content_type, m.content_kind, m.content_text, m.status, m.created_at, m.automated_by,
         (
           select json_build_object('id', a.id, 'name', ${memberName(sql, sql`a`)})
           from members a where a.workspace_id = ${workspaceId} and a.id = m.sender_id
         ) as sender
       from unnest(${[...conversationIds]}::uuid[]) as i (id)
       cross join lateral (
-        select m.direction, m.content_type, m.content_text, m.status, m.sender_id,
+        select m.direction, m.content_type, m.content_text, m.status, m.created_at, m.sender_id,
           case when m.content_type = 'unsupported'
             then coalesce(m.content->>'type', m.content->'attachment'->>'type') end as content_kind,
           case when ${isAutomated(sql)}
@@ -206,7 +206,8 @@ export async function lastMessagesOf(
   const written = await read(
     covered.map(({ id }) => id),
     sql`(
-      select m.id, m.direction, m.content_type, m.content_text, m.content, m.status, m.sender_id, m.sender_type, m.sent_at, m.broadcast_id
+      select m.id, m.direction, m.content_type, m.content_text, m.content, m.status, m.created_at, m.sender_id, m.sender_type,
+        m.sent_at, m.broadcast_id
       from messages m
       where m.workspace_id = ${workspaceId} and m.conversation_id = i.id
       order by m.id desc
@@ -224,7 +225,7 @@ const maxAutomated = 20
 const isAutomated = (sql: Sql): Fragment =>
   sql`(m.direction = 'outbound' and m.sender_id is null and m.sent_at is null)`
 
-type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status'> & {
+type LastMessage = Pick<Message, 'direction' | 'content_type' | 'content_text' | 'status' | 'created_at'> & {
   content_kind: string | null
   sender: { id: string; name: string } | null
   automated_by: 'api' | 'broadcast' | 'automation' | null

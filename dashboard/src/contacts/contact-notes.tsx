@@ -11,12 +11,22 @@ import { words } from '../words/words.ts'
 
 const { notes: texts } = words.contactPanel
 
+const keyOf = (contactId: string) => `parley-contact-note-${contactId}`
+
+/** The unsaved note about a contact. It is kept until it is added or the tab is closed. */
+export const readContactNote = (contactId: string): string => sessionStorage.getItem(keyOf(contactId)) ?? ''
+
 export function ContactNotes({ contactId }: { contactId: string }) {
-  const [text, setText] = useState('')
+  const [text, setText] = useState(() => readContactNote(contactId))
+  const write = (value: string) => {
+    setText(value)
+    sessionStorage.setItem(keyOf(contactId), value)
+  }
   const pages = usePages('GET /contacts/{id}/notes', { params: { id: contactId } }, { live: true })
   const add = useChange('POST /contacts/{id}/notes', {
     stale: ['GET /contacts/{id}/notes'],
-    onDone: (_, { body }) => setText((now) => (now === body.text ? '' : now)),
+    // The member may have gone on writing, or left the page.
+    onDone: (_, { body }) => readContactNote(contactId) === body.text && write(''),
     reportsError: true,
   })
   const submit = () => {
@@ -47,7 +57,7 @@ export function ContactNotes({ contactId }: { contactId: string }) {
           aria-label={texts.placeholder}
           placeholder={texts.placeholder}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => write(event.target.value)}
           onKeyDown={(event) => {
             if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
             event.preventDefault()

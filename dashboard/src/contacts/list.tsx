@@ -121,28 +121,25 @@ export function ContactList() {
       }
     >
       <ViewerNote />
-      {selection.rows.length > 0 ? (
-        <BulkBar selection={selection} />
-      ) : (
-        <search className="row toolbar">
-          <SearchInput label={contacts.search} {...filters.bind('search')} />
-          {isNarrow ? (
-            <IconButton
-              label={contacts.filters(filterCount)}
-              icon="filter"
-              size="medium"
-              variant={filterCount > 0 ? 'primary' : undefined}
-              onClick={() => setOpen('filters')}
-            />
-          ) : (
-            <>
-              <Select aria-label={contacts.tags} {...tagFilter} />
-              <Select aria-label={contacts.channels} {...channelFilter} />
-              {optedOutFilter}
-            </>
-          )}
-        </search>
-      )}
+      <search className="row toolbar">
+        <SearchInput label={contacts.search} {...filters.bind('search')} />
+        {isNarrow ? (
+          <IconButton
+            label={contacts.filters(filterCount)}
+            icon="filter"
+            size="medium"
+            variant={filterCount > 0 ? 'primary' : undefined}
+            onClick={() => setOpen('filters')}
+          />
+        ) : (
+          <>
+            <Select aria-label={contacts.tags} {...tagFilter} />
+            <Select aria-label={contacts.channels} {...channelFilter} />
+            {optedOutFilter}
+          </>
+        )}
+      </search>
+      {selection.rows.length > 0 && <BulkBar selection={selection} />}
       <div className="card">
         <PagedList
           pages={pages}
@@ -292,7 +289,7 @@ const columnsOf = ({ sort, onSort, selection, canSelect }: ColumnOptions): Colum
     },
     {
       label: contacts.added,
-      className: 'end',
+      className: 'end contacts-added',
       cellClassName: 'nowrap soft minor',
       sort: { direction: sort ? undefined : 'descending', onSort: () => onSort('') },
       cell: ({ created_at }) => formatDate(created_at),

@@ -71,10 +71,10 @@ function Review({ contact, other, onChange, onClose, onMerged }: ReviewProps) {
   const hints = [
     joined.length > 0 &&
       texts.joined(joined.map((each) => connectionNameOf(each) ?? words.channels[each.channel]).join(', ')),
-    to.phone && from.phone && texts.bothNumbers,
+    to.phone && from.phone && texts.bothNumbers(from.phone),
     [...toConversations, ...fromConversations].some(isWeb) && texts.webVisitor,
     joined.some(isWeb) && texts.webHistory,
-    lost.length > 0 && texts.lost(lost.join(', ')),
+    lost.length > 0 && texts.lost(distinctNames(from, to)[0], lost.join(', ')),
     (to.opted_out_at || from.opted_out_at) && texts.optedOut,
   ].filter((hint) => typeof hint === 'string')
   return (

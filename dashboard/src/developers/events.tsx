@@ -18,11 +18,12 @@ import { Attempts } from '../webhooks/attempts.tsx'
 import { EndpointUrl, eventNames, splitUrl } from '../webhooks/endpoint.tsx'
 import { prettyJson } from '../webhooks/pretty-json.ts'
 import { nextAttemptText, statusTones } from '../webhooks/use-deliveries.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { words } from '../words/words.ts'
 import { LogPage, newestLimit, newestRows, stillRows } from './log-page.tsx'
 
 const { events: text } = words.developers
-const { statuses } = words.webhooks.log
+const { statuses } = webhookWords.log
 
 export function Events() {
   const [open, setOpen] = useSearchParam('id')
@@ -101,7 +102,7 @@ const columns: Column<ItemOf<'GET /events'>>[] = [
 ]
 
 const { detail } = words.developers.events
-const { delivery: labels, log } = words.webhooks
+const { delivery: labels, log } = webhookWords
 
 type EventWithBody = DataOf<'GET /events/{id}'>
 type EventDelivery = EventWithBody['deliveries'][number]

@@ -2,11 +2,11 @@
 
 import { Badge, Code } from '../../../ui/display.tsx'
 import { formatTime } from '../lib/time.ts'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { prettyJson } from './pretty-json.ts'
 import { type Attempt, statusTones } from './use-deliveries.ts'
 
-const { delivery: labels, log } = words.webhooks
+const { delivery: labels, log } = webhookWords
 
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const newestFirst = attempts.toReversed()

@@ -9,13 +9,13 @@ import { Detail, type Steps } from '../ui/detail.tsx'
 import { Facts, Headers } from '../ui/facts.tsx'
 import { QueryView } from '../ui/page.tsx'
 import { RelativeTime } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { Attempts } from './attempts.tsx'
 import type { Endpoint } from './endpoint.tsx'
 import { prettyJson } from './pretty-json.ts'
 import { nextAttemptText, statusTones, useDelivery } from './use-deliveries.ts'
 
-const { delivery: labels, log } = words.webhooks
+const { delivery: labels, log } = webhookWords
 
 type DeliveryView = NonNullable<ReturnType<typeof useDelivery>['data']>
 

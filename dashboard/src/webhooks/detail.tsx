@@ -12,6 +12,7 @@ import { Facts } from '../ui/facts.tsx'
 import { LinkButton } from '../ui/link-button.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { LastTime } from '../ui/time.tsx'
+import { webhookWords } from '../words/webhooks.ts'
 import { words } from '../words/words.ts'
 import { type Endpoint, EventList, failureOf, LastAttempt, StateBadge, splitUrl, stateOf } from './endpoint.tsx'
 import { EndpointDialog } from './endpoint-form.tsx'
@@ -22,7 +23,7 @@ import { ReplayDialog } from './replay.tsx'
 import { SecretFact } from './rotate.tsx'
 import { TestDialog } from './test-event.tsx'
 
-const { webhooks } = words
+const webhooks = webhookWords
 const { detail } = webhooks
 
 export function EndpointPage({ id }: { id: string }) {

@@ -8,10 +8,10 @@ import { Note } from '../../../ui/display.tsx'
 import { fieldErrorOf, useFocusOnError } from '../lib/field-errors.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
 import { ListenCommand } from '../ui/listen-command.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { type EventName, eventNames } from './endpoint.tsx'
 
-const { form, events: explained } = words.webhooks
+const { form, events: explained } = webhookWords
 
 type EndpointFields = { url: string; events: EventName[] }
 

@@ -3,9 +3,9 @@
 import { Badge, type Tone } from '../../../ui/display.tsx'
 import type { ItemOf } from '../lib/api.ts'
 import { RelativeTime } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 
-const { webhooks } = words
+const webhooks = webhookWords
 
 export type Endpoint = ItemOf<'GET /webhooks'>
 export type EventName = Endpoint['events'][number]

@@ -7,11 +7,11 @@ import { Card } from '../../../ui/display.tsx'
 import { useCall } from '../lib/api.ts'
 import { formatShare, formatTime } from '../lib/time.ts'
 import { QueryView } from '../ui/page.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { endpointPollMs } from './list.tsx'
 import { type Delivery, lastAttempt } from './use-deliveries.ts'
 
-const { health, log } = words.webhooks
+const { health, log } = webhookWords
 
 /** The number of deliveries to evaluate. */
 const maxDeliveries = 50

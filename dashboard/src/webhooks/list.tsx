@@ -10,12 +10,12 @@ import { DeveloperTabs } from '../ui/developer-tabs.tsx'
 import { ListenCommand } from '../ui/listen-command.tsx'
 import { Page, QueryView } from '../ui/page.tsx'
 import { type Column, Table } from '../ui/table.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { type Endpoint, EndpointUrl, EventList, LastAttempt, StateBadge } from './endpoint.tsx'
 import { EndpointDialog } from './endpoint-form.tsx'
 import { SigningSecret } from './rotate.tsx'
 
-const { webhooks } = words
+const webhooks = webhookWords
 
 /** Poll interval of endpoints: deliveries trigger no live updates. */
 export const endpointPollMs = 5_000

@@ -7,7 +7,7 @@ import { useSteps } from '../ui/detail.tsx'
 import { PagedList } from '../ui/page.tsx'
 import { type Column, RowLink, Table } from '../ui/table.tsx'
 import { RelativeTime } from '../ui/time.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { DeliveryDetail } from './delivery.tsx'
 import type { Endpoint } from './endpoint.tsx'
 import {
@@ -20,7 +20,7 @@ import {
   useDeliveryLog,
 } from './use-deliveries.ts'
 
-const { log } = words.webhooks
+const { log } = webhookWords
 
 const dash = '–'
 

@@ -5,9 +5,9 @@ import { useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { toDatetimeLocal } from '../lib/time.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 
-const { replay: labels } = words.webhooks
+const { replay: labels } = webhookWords
 
 const hourMs = 3_600_000
 const presets = [

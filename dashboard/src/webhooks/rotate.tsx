@@ -5,10 +5,10 @@ import { Icon } from '../../../ui/icon.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { formatTime } from '../lib/time.ts'
 import { FormDialog, SecretDialog } from '../ui/dialogs.tsx'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import type { Endpoint } from './endpoint.tsx'
 
-const { rotate: labels } = words.webhooks
+const { rotate: labels } = webhookWords
 
 const overlaps = [24, 72, 1, 0] as const
 
@@ -62,7 +62,7 @@ function RotateDialog({ endpointId, onClose }: { endpointId: string; onClose: ()
   )
 }
 
-const { secret: secretLabels } = words.webhooks
+const { secret: secretLabels } = webhookWords
 
 type SecretProps = { title: string; text: string; secret: string; onClose: () => void }
 

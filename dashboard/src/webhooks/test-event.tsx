@@ -4,11 +4,12 @@ import { SelectField } from '../../../ui/controls.tsx'
 import { useChange } from '../lib/api.ts'
 import { fieldErrorOf } from '../lib/field-errors.ts'
 import { FormDialog } from '../ui/dialogs.tsx'
+import { webhookWords } from '../words/webhooks.ts'
 import { words } from '../words/words.ts'
 import { type Endpoint, eventNames } from './endpoint.tsx'
 import { TestResult } from './test-result.tsx'
 
-const { test: labels, events: explained } = words.webhooks
+const { test: labels, events: explained } = webhookWords
 
 export function TestDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
   const [event, setEvent] = useState(eventNames.find((name) => endpoint.events.includes(name)) ?? eventNames[0])

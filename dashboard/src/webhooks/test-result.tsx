@@ -3,10 +3,10 @@ import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { Icon } from '../../../ui/icon.tsx'
 import { describeError, invalidate } from '../lib/api.ts'
-import { words } from '../words/words.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { lastAttempt, useDelivery } from './use-deliveries.ts'
 
-const { log, test } = words.webhooks
+const { log, test } = webhookWords
 
 type Outcome = { tone: 'green' | 'amber' | 'red' | 'blue'; text: string }
 

@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from 'react'
 import type { Tone } from '../../../ui/display.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { formatSpan } from '../lib/time.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { words } from '../words/words.ts'
 
-const { log } = words.webhooks
+const { log } = webhookWords
 
 export type Delivery = ItemOf<'GET /webhooks/{id}/deliveries'>
 export type DeliveryStatus = Delivery['status']

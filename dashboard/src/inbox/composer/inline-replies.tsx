@@ -5,6 +5,7 @@
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
 import { describeError, useCall } from '../../lib/api.ts'
 import { words } from '../../words/words.ts'
+import type { Conversation } from '../model/data.ts'
 import { CannedFoot, CannedOption } from './canned-option.tsx'
 import { type CannedReply, findReplies, readReplyQuery } from './canned-replies.ts'
 import { OptionList, optionId } from './picker-popup.tsx'
@@ -12,6 +13,7 @@ import { OptionList, optionId } from './picker-popup.tsx'
 const { canned: labels } = words.inbox
 
 type Options = {
+  contact: Conversation['contact']
   /** The text of the reply box. */
   text: string
   onPick: (reply: CannedReply) => void
@@ -19,7 +21,7 @@ type Options = {
   onCancel: () => void
 }
 
-export function useInlineReplies({ text, onPick, onCancel }: Options) {
+export function useInlineReplies({ contact, text, onPick, onCancel }: Options) {
   const [focus, setFocus] = useState<'never' | 'in' | 'out'>('never')
   const [active, setActive] = useState({ text: '', index: 0 })
   const listId = useId()
@@ -52,7 +54,7 @@ export function useInlineReplies({ text, onPick, onCancel }: Options) {
         items={found}
         index={index}
         keyOf={({ id }) => id}
-        render={(reply) => <CannedOption reply={reply} />}
+        render={(reply) => <CannedOption reply={reply} contact={contact} />}
         onPick={onPick}
       />
       {found.length === 0 && (

@@ -78,6 +78,7 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const authorOf = ({ sender }: Message) =>
     sender?.id === member.id ? composer.toYourself : (sender?.name ?? composer.toTeam)
   const inline = useInlineReplies({
+    contact,
     text,
     onPick: (reply) => {
       box.current?.select()

@@ -70,7 +70,7 @@ export function ReplyTools({ conversation, box, tool, onTool, onTemplate, onFile
       {onTemplate && <IconButton label={composer.template} icon="templates" onClick={onTemplate} />}
       <Suspense>
         {tool === 'emoji' && <EmojiPicker onPick={insert} onClose={close} />}
-        {tool === 'canned' && <CannedPicker onPick={insertReply} onClose={close} />}
+        {tool === 'canned' && <CannedPicker contact={conversation.contact} onPick={insertReply} onClose={close} />}
         {tool === 'voice' && (
           <VoiceNote
             channel={conversation.channel}

@@ -30,6 +30,8 @@ type FilterBarProps = { filters: Filters; hasSidebar: boolean }
 
 export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
   const counts = useCall('GET /conversations/counts', {}, { live: true }).data
+  // The others count open conversations.
+  const openCounts = filters.status === 'open' ? counts : undefined
   const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
   const unreadMentions = useUnreadMentions()
   const [mentionsInUrl, setMentions] = useSearchParam('mentions')
@@ -56,19 +58,23 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
           <legend className="offscreen">{list.filters}</legend>
           {!hasSidebar && (
             <>
-              <Toggle isOn={filters.assigned === 'me'} count={counts?.mine} onClick={() => toggleAssigned('me')}>
+              <Toggle isOn={filters.assigned === 'me'} count={openCounts?.mine} onClick={() => toggleAssigned('me')}>
                 {list.mine}
               </Toggle>
               <Toggle
                 isOn={filters.assigned === unassigned}
-                count={counts?.unassigned}
+                count={openCounts?.unassigned}
                 onClick={() => toggleAssigned(unassigned)}
               >
                 {list.unassigned}
               </Toggle>
             </>
           )}
-          <Toggle isOn={filters.unread} count={counts?.unread} onClick={() => setFilters({ unread: !filters.unread })}>
+          <Toggle
+            isOn={filters.unread}
+            count={openCounts?.unread}
+            onClick={() => setFilters({ unread: !filters.unread })}
+          >
             {list.unread}
           </Toggle>
           {!hasSidebar && (

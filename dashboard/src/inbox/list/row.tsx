@@ -19,7 +19,7 @@ import type { Filters } from '../model/filters.ts'
 import { RowPresence } from '../model/presence.tsx'
 import { readDraftFiles, useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
-import { useHasUnsent } from '../model/unconfirmed.ts'
+import { useUnsent } from '../model/unconfirmed.ts'
 import { StatusIcon } from '../thread/status-icon.tsx'
 import { HasFormatting, Preview } from '../thread/text.tsx'
 
@@ -174,7 +174,8 @@ const minuteMs = 60_000
  * refused. One that did not move the row has its own time: the time of the row is earlier.
  */
 function LastMessage({ conversation }: { conversation: Conversation }) {
-  const { channel, last_message: last, last_message_at: at } = conversation
+  const { channel, last_message: last } = conversation
+  const at = last?.created_at
   const ownAt = at && Date.parse(at) - Date.parse(sortedAt(conversation)) > minuteMs ? at : null
   const text = last?.content_text?.slice(0, maxPreview)
   const isReaction = last?.content_type === 'reaction' && text
@@ -240,24 +241,20 @@ const nameOfFile = ({ filename, type }: Uploaded): string => filename ?? words.i
 
 /** What a row shows instead of its last message: a message that was not sent, or the member's draft. */
 function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
-  const hasUnsent = useHasUnsent(conversationId)
+  const unsent = useUnsent(conversationId)
   const text = useDraftText(conversationId).trim()
   // A draft may have only files. They change only while the conversation is open.
   const draft = isOpen ? '' : text || readDraftFiles(conversationId).map(nameOfFile).join(', ')
-  const isDraft = draft !== ''
-  if (!hasUnsent && !isDraft) return children
+  const shown = unsent ? unsent.content_text || words.inbox.message.kinds[unsent.content_type] : draft
+  if (!shown) return children
   return (
     <>
-      <span className="inbox-row-note" data-tone={hasUnsent ? 'red' : 'amber'}>
-        {hasUnsent ? list.notSent : list.draft}
+      <span className="inbox-row-note" data-tone={unsent ? 'red' : 'amber'}>
+        {unsent ? list.notSent : list.draft}
       </span>
-      {isDraft ? (
-        <span className="inbox-row-message cut">
-          <bdi>{draft.slice(0, maxPreview)}</bdi>
-        </span>
-      ) : (
-        children
-      )}
+      <span className="inbox-row-message cut">
+        <bdi>{shown.slice(0, maxPreview)}</bdi>
+      </span>
     </>
   )
 }

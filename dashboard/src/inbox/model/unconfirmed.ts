@@ -84,12 +84,15 @@ export function dropUnconfirmed(key: string): void {
   hide(key)
 }
 
-/** Whether a conversation has a message that was not sent, for its row in the list. */
-export const useHasUnsent = (conversationId: string): boolean =>
-  store.useValue((all) =>
-    all.some(
-      (one) => one.kind === 'message' && one.state !== 'sending' && one.message.conversation_id === conversationId,
-    ),
+/** The first message of a conversation that was not sent, for its row in the list. */
+export const useUnsent = (conversationId: string): Message | undefined =>
+  store.useValue(
+    (all) =>
+      all.flatMap((one) =>
+        one.kind === 'message' && one.state !== 'sending' && one.message.conversation_id === conversationId
+          ? one.message
+          : [],
+      )[0],
   )
 
 function keep(entry: Unconfirmed): void {

@@ -8,7 +8,7 @@ import { Button, Form, InputField } from '../../../../ui/controls.tsx'
 import { Avatar, ErrorNote, Note } from '../../../../ui/display.tsx'
 import { Icon, type IconName } from '../../../../ui/icon.tsx'
 import { Attributes } from '../../contacts/attributes.tsx'
-import { ContactNotes } from '../../contacts/contact-notes.tsx'
+import { ContactNotes, readContactNote } from '../../contacts/contact-notes.tsx'
 import { Duplicates, useDuplicates } from '../../contacts/duplicates.tsx'
 import { MergeWith } from '../../contacts/merge-with.tsx'
 import { OptOutSwitch } from '../../contacts/opt-out-switch.tsx'
@@ -58,7 +58,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
               <Section title={labels.tags} isEmpty={contact.tags.length === 0}>
                 <ContactTags contact={contact} />
               </Section>
-              <Section title={panel.notes.title} isEmpty={notes.items.length === 0}>
+              <Section title={panel.notes.title} isEmpty={notes.items.length === 0 && !readContactNote(contact.id)}>
                 <ContactNotes key={contact.id} contactId={contact.id} />
               </Section>
               <Section title={panel.attributes.title} isEmpty={Object.keys(contact.attributes).length === 0}>

@@ -128,11 +128,12 @@ export const contactPanel = {
     },
     none: '—',
     joined: (channels: string) => `The conversations on ${channels} become one.`,
-    bothNumbers: 'Both phone numbers reach the contact. Replies go to the number that wrote last.',
+    bothNumbers: (other: string) =>
+      `Messages from ${other} still reach the contact, which no longer shows this number. Replies go to the number that wrote last.`,
     webVisitor:
       'Nothing proves who a web visitor is: name and email are what they typed. Replies in the web chat go to the browser that wrote last.',
     webHistory: 'Members see both web conversations as one. Each browser still shows only what it sent and received.',
-    lost: (fields: string) => `These values are replaced: ${fields}.`,
+    lost: (name: string, fields: string) => `These values of ${name} are lost: ${fields}.`,
     optedOut: 'The contact will not receive broadcasts, because one of the two opted out.',
     action: 'Merge contacts',
     done: 'Contacts merged',

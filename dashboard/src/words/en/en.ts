@@ -12,7 +12,6 @@ import { segments } from './segments.ts'
 import { shell } from './shell.ts'
 import { signIn } from './sign-in.ts'
 import { templates } from './templates.ts'
-import { webhooks } from './webhooks.ts'
 
 export const en = {
   ...common,
@@ -24,7 +23,6 @@ export const en = {
   contactPanel,
   segments,
   templates,
-  webhooks,
   developers,
   integrations,
   overview,
