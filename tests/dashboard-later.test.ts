@@ -35,6 +35,11 @@ test('a reply is scheduled by mouse, seen live by another member, changed, and s
   await waiting(page, 'We are open now').getByText('by you').waitFor()
   await isEmpty(page)
   await assertAccessible(page)
+  // Closing the conversation does not cancel it, and says so.
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
+  await page.getByText('Conversation with Ann Porter closed. A scheduled message will still be sent').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await rowOf(page, 'Ann Porter').click()
   await waiting(other, 'We are open now')
     .getByText(/^by owner@/)
     .waitFor()

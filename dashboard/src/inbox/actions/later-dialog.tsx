@@ -101,7 +101,7 @@ function listTimes(now: Date): TimeChoice[] {
   return [
     { key: 'inOneHour', at: inOneHour },
     ...(morning > inOneHour ? [{ key: 'thisMorning' as const, at: morning }] : []),
-    ...(evening > now ? [{ key: 'thisEvening' as const, at: evening }] : []),
+    ...(evening > inOneHour ? [{ key: 'thisEvening' as const, at: evening }] : []),
     { key: 'tomorrow', at: hourIn(now, 1, morningHour) },
     ...(daysToMonday > 1 ? [{ key: 'monday' as const, at: hourIn(now, daysToMonday, morningHour) }] : []),
   ]

@@ -13,6 +13,7 @@ import type { Changed } from '../../words/en/inbox-flow.ts'
 import { words } from '../../words/words.ts'
 import { changeConversations, customerOf, findConversation } from './conversations.ts'
 import type { Conversation } from './data.ts'
+import { hasScheduled } from './scheduled.ts'
 import type { Patch } from './unconfirmed.ts'
 
 const { flow } = words.inbox
@@ -179,7 +180,10 @@ export function useChanges() {
         const patch = () => ({ status, ...(status === 'pending' ? {} : { snoozed_until: null }) })
         const text = (changed: Changed) => {
           const isInNoList = status !== 'closed' && ids.every((id) => findConversation(id)?.inbox_at === null)
-          return flow.changed[status](changed) + (isInNoList ? `. ${words.automatedHint}` : '')
+          const hint = isInNoList
+            ? words.automatedHint
+            : status === 'closed' && ids.some(hasScheduled) && flow.stillScheduled
+          return flow.changed[status](changed) + (hint ? `. ${hint}` : '')
         }
         apply(ids, { body: { status }, patch, text, isReplied }, onUndo)
       },

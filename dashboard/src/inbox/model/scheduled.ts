@@ -1,5 +1,5 @@
 /** Messages to send later: those of a conversation, and adding some. */
-import { call, type InputOf, type ItemOf, invalidate, newIdempotencyKey, usePages } from '../../lib/api.ts'
+import { call, type InputOf, type ItemOf, invalidate, newIdempotencyKey, queryClient, usePages } from '../../lib/api.ts'
 import type { Conversation } from './data.ts'
 import type { Body } from './unconfirmed.ts'
 
@@ -24,6 +24,12 @@ export function useScheduled(conversationId: string): Scheduled[] {
   const { items } = usePages(listCall, openInput(conversationId), { live: true })
   return items.toSorted((one, other) => one.send_at.localeCompare(other.send_at) || one.id.localeCompare(other.id))
 }
+
+/** Whether a message waits for its time, as far as the page knows: it does if the conversation was open. */
+export const hasScheduled = (conversationId: string): boolean =>
+  queryClient
+    .getQueryData<{ pages: { data: Scheduled[] }[] }>([listCall, openInput(conversationId)])
+    ?.pages.some(({ data }) => data.some(({ state }) => state === 'scheduled')) === true
 
 /** Schedules the messages of a reply, all or none: its text is still in the reply box. */
 export async function schedule(conversationId: string, bodies: readonly Body[], time: SendTime): Promise<void> {

@@ -128,6 +128,7 @@ export const flow = {
     pending: (changed: Changed) => `${subjectOf(changed)} set to pending`,
     closed: (changed: Changed) => `${subjectOf(changed)} closed`,
   },
+  stillScheduled: 'A scheduled message will still be sent',
   /** A change that was sent together with a reply. */
   replied: (changed: Changed, text: (changed: Changed) => string) =>
     `${changed.count === 1 ? 'Reply' : `${changed.count} replies`} sent. ${text({ ...changed, isBrief: false })}`,
