@@ -331,6 +331,8 @@ test('versions show their differences and come back as the draft; the drawing an
   await assertAccessible(page)
   await page.getByLabel('JSON', { exact: true }).check({ force: true })
   const json = page.getByLabel('Definition as JSON')
+  const font = await page.evaluate<string>("getComputedStyle(document.querySelector('.editor-json')).fontFamily")
+  assert.match(font, /monospace/)
   await json.fill('{')
   await page.getByText(/Not valid JSON.* It is not saved, and kept in this browser/).waitFor()
   const later = await page.context().newPage()

@@ -112,7 +112,12 @@ export function Field({ label, hint, error: givenError, children, ...bound }: Fi
   )
 }
 
-export const Input = (props: ComponentProps<'input'>) => <input {...props} className="input" />
+/** The class of an input beside the one that a caller gives. */
+const inputClass = (given = ''): string => `input ${given}`.trim()
+
+export const Input = ({ className, ...props }: ComponentProps<'input'>) => (
+  <input {...props} className={inputClass(className)} />
+)
 
 export const InputField = ({ label, hint, error, ...input }: FieldText & ComponentProps<'input'>) => (
   <Field label={label} hint={hint} error={error}>
@@ -120,7 +125,9 @@ export const InputField = ({ label, hint, error, ...input }: FieldText & Compone
   </Field>
 )
 
-export const TextArea = (props: ComponentProps<'textarea'>) => <textarea {...props} className="input" />
+export const TextArea = ({ className, ...props }: ComponentProps<'textarea'>) => (
+  <textarea {...props} className={inputClass(className)} />
+)
 
 export const TextAreaField = ({ label, hint, error, ...area }: FieldText & ComponentProps<'textarea'>) => (
   <Field label={label} hint={hint} error={error}>
@@ -131,8 +138,8 @@ export const TextAreaField = ({ label, hint, error, ...area }: FieldText & Compo
 type SelectProps = ComponentProps<'select'> & { options?: readonly (readonly [value: string, label: string])[] }
 
 /** `options` follow the children. */
-export const Select = ({ options = [], children, ...props }: SelectProps) => (
-  <select {...props} className="input">
+export const Select = ({ options = [], children, className, ...props }: SelectProps) => (
+  <select {...props} className={inputClass(className)}>
     {children}
     {options.map(([value, label]) => (
       <option key={value} value={value}>

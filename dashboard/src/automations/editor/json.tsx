@@ -44,7 +44,7 @@ export function JsonView({ id, content, typed, onType }: Props) {
       error={isCurrent && typed.error ? text.kept(typed.error) : undefined}
       rows={28}
       spellCheck={false}
-      className="input editor-json"
+      className="editor-json"
       data-own-undo=""
       readOnly={!canEdit}
       value={isCurrent ? typed.text : JSON.stringify(content, null, 2)}
