@@ -28,6 +28,10 @@ async function inspect(page: Page, name: string): Promise<void> {
     if (shots) await page.screenshot({ path: `${shots}/reports-${name}-${width}-${scheme}.png`, fullPage: false })
     await assertAccessible(page)
   }
+  for (const width of [737, 768, 820]) {
+    await resize(page, width, 'light')
+    await assertFits(page)
+  }
   await resize(page, 1280, 'light')
 }
 
