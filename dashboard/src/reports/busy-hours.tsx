@@ -66,8 +66,8 @@ type GridProps = { hours: EpisodeReport['hours']; figure: HourFigure }
 function Grid({ hours, figure }: GridProps) {
   const table = useRef<HTMLTableElement>(null)
   const [current, setCurrent] = useState({ row: 0, column: 0 })
-  // On a phone the days are the columns, because seven of them fit.
-  const isTurned = useMedia('(max-width: 46rem)')
+  // On a phone and a tablet the days are the columns, because seven of them fit.
+  const isTurned = useMedia('(max-width: 59rem)')
   const field = hourFields[figure]
   const max = Math.max(1, ...hours.map((each) => each[field]))
   const countOf = ({ weekday, hour }: Slot): number =>
