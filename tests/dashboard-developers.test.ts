@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toCurl } from '../dashboard/src/lib/curl.ts'
-import { assertAccessible, assertFits, openDashboard, skip } from './dashboard.ts'
+import { assertAccessible, assertFits, openDashboard, resize, skip } from './dashboard.ts'
 import { addEndpoint } from './deliveries.ts'
 import { startReceiver } from './receiver.ts'
 import { until } from './support.ts'
@@ -121,6 +121,10 @@ test('a developer finds an event by phone number, reads its body and attempts, a
   // The state changes in place.
   await rows(page).filter({ hasText: 'Delivered' }).waitFor()
   assert.equal((await receiver.until(3)).length, 3)
+  for (const width of [737, 768, 820]) {
+    await resize(page, width, 'light')
+    await assertFits(page)
+  }
 
   const phone = await window({ width: 390, height: 844, dark: true, as: await member('agent') })
   await phone.goto(link)
