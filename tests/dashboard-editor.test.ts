@@ -312,7 +312,8 @@ test('the later of two members does not overwrite the other', { skip }, async (t
 test('versions show their differences and come back as the draft; the drawing and JSON show the same steps', {
   skip,
 }, async (t) => {
-  const { page, api, id, untilDraft } = await openEditor(t, greeting)
+  const conditions = { match: 'all', rules: [{ field: 'tag', op: 'not_has', value: 'Lead' }] }
+  const { page, api, id, untilDraft } = await openEditor(t, { ...greeting, conditions })
   dataOf(await api.post(`/automations/${id}/publish`))
   await page.reload()
   await line(page, 'steps[0]').click()
@@ -328,6 +329,7 @@ test('versions show their differences and come back as the draft; the drawing an
   await page.getByText('The same as the draft.').waitFor()
   await page.getByLabel('Drawing').check({ force: true })
   await page.getByRole('button', { name: 'Send “Hello”' }).waitFor()
+  await page.getByRole('button', { name: 'When a customer writes Only if Tag does not have Lead' }).waitFor()
   await assertAccessible(page)
   await page.getByLabel('JSON', { exact: true }).check({ force: true })
   const json = page.getByLabel('Definition as JSON')

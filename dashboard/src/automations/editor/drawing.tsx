@@ -5,18 +5,20 @@ import { editorWords as text } from '../../words/automation-editor.ts'
 import { type LineId, useEditing } from './context.ts'
 import { stepIcons } from './icons.ts'
 import type { Step } from './model/definition.ts'
-import { describeList, describeStep, describeTrigger } from './model/describe.ts'
+import { describeConditions, describeList, describeStep, describeTrigger } from './model/describe.ts'
 import { endsRun, idOf, listAt, listNested, rootList } from './model/tree.ts'
 
 type Select = { onSelect: (id: LineId) => void }
 
 export function Drawing({ onSelect }: Select) {
-  const { definition } = useEditing()
+  const { definition, names } = useEditing()
+  const { trigger, conditions } = definition
+  const only = conditions && `${text.conditions} ${describeConditions(conditions, names, definition)}`
   return (
     <section className="card drawing" aria-label={text.drawing.label} ref={scrollToMiddle}>
       <ol className="drawing-list">
         <li>
-          <Box id="trigger" icon="bolt" verb={describeTrigger(definition.trigger)} onSelect={onSelect} />
+          <Box id="trigger" icon="bolt" verb={describeTrigger(trigger)} detail={only} onSelect={onSelect} />
         </li>
         <Steps list={rootList} goesOn={false} onSelect={onSelect} />
       </ol>
@@ -80,15 +82,18 @@ function DrawnStep({ id, step, goesOn, onSelect }: DrawnStepProps) {
   )
 }
 
-type BoxProps = Select & { id: LineId; icon: IconName; verb: string; detail?: string }
+type BoxProps = Select & { id: LineId; icon: IconName; verb: string; detail?: string | undefined }
 
 function Box({ id, icon, verb, detail, onSelect }: BoxProps) {
   const { fault } = useEditing()
+  // The box of the trigger shows the conditions too.
+  const owner = fault?.owner === 'conditions' ? 'trigger' : fault?.owner
   return (
     <button
       type="button"
       className="drawing-box"
-      data-fault={fault?.owner === id ? '' : undefined}
+      data-box={id}
+      data-fault={owner === id ? '' : undefined}
       onClick={() => onSelect(id)}
     >
       <Icon name={icon} />
