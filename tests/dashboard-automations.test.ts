@@ -64,7 +64,9 @@ test('a click on a starter creates the draft of its document, which can be publi
 
 test('an owner publishes, pauses, resumes, renames, duplicates and deletes an automation', { skip }, async (t) => {
   const { page, api } = await openDashboard(t)
-  const definition = { trigger: onMessage, steps: [send('Hello')] }
+  const trigger = { ...onMessage, contains: ['price', 'cost', 'offer', 'discount'] }
+  const conditions = { match: 'all', rules: [{ field: 'tag', op: 'not_has', value: 'Lead' }] }
+  const definition = { trigger, conditions, steps: [send('Hello')] }
   const { id } = dataOf(await api.post('/automations', { name: 'Greeting', definition }), 201)
   const read = async () => dataOf(await api.get(`/automations/${id}`))
   await visit(page, `/automations/${id}`)
@@ -72,6 +74,8 @@ test('an owner publishes, pauses, resumes, renames, duplicates and deletes an au
   await page.getByRole('button', { name: 'Publish' }).click()
   const question = page.getByRole('dialog', { name: 'Publish “Greeting”?' })
   await question.getByText(/^It goes live at once/).waitFor()
+  await question.getByText('with “price”, “cost”, “offer” or “discount”').waitFor()
+  await question.getByText('Tag does not have Lead').waitFor()
   await question.getByRole('button', { name: 'Publish' }).click()
   await page.getByText('Version 1 is active').waitFor()
   await page.getByText('There are no changes to publish.').waitFor()

@@ -5,15 +5,15 @@ import { fillNames } from './references.ts'
 
 const { triggers, steps, messages } = automationWords.text
 
-/** `definition`: null for an automation without one. */
-export const describeStart = (definition: Record<string, unknown> | null): string =>
-  definition ? describeTrigger(readDefinition(definition).trigger) : triggers.none
+/** `definition`: null for an automation without one. `isWhole`: with all words. */
+export const describeStart = (definition: Record<string, unknown> | null, isWhole = false): string =>
+  definition ? describeTrigger(readDefinition(definition).trigger, isWhole) : triggers.none
 
-function describeTrigger(trigger: Trigger): string {
+function describeTrigger(trigger: Trigger, isWhole: boolean): string {
   const { type, event, label, tag, attribute, after, before } = trigger
   switch (type) {
     case 'message':
-      return describeMessageTrigger(trigger)
+      return describeMessageTrigger(trigger, isWhole)
     case 'conversation':
       return triggers.conversation(event, label)
     case 'contact':
@@ -29,10 +29,11 @@ function describeTrigger(trigger: Trigger): string {
   }
 }
 
-function describeMessageTrigger({ when, contains = [], button, content_types: types = [] }: Trigger): string {
+function describeMessageTrigger(trigger: Trigger, isWhole: boolean): string {
+  const { when, contains = [], button, content_types: types = [] } = trigger
   return [
     triggers.message(when),
-    ...(contains.length > 0 ? [triggers.contains(contains)] : []),
+    ...(contains.length > 0 ? [triggers.contains(contains, isWhole)] : []),
     ...(button === undefined ? [] : [triggers.button(button)]),
     ...(types.length > 0 ? [triggers.contentTypes(types)] : []),
   ].join(' ')

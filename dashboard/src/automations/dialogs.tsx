@@ -5,10 +5,14 @@ import { InputField, TextAreaField } from '../../../ui/controls.tsx'
 import { describeError, useChange } from '../lib/api.ts'
 import { ConfirmCall, FormDialog, SecretDialog } from '../ui/dialogs.tsx'
 import { Facts } from '../ui/facts.tsx'
+import { editorWords } from '../words/automation-editor.ts'
 import { automationWords } from '../words/automations.ts'
 import { type Automation, maxDescription, maxName, staleCalls } from './automation.tsx'
 import { readDefinition } from './definition.ts'
 import { describeStart, describeStep } from './describe.ts'
+import { isDefinition } from './editor/model/definition.ts'
+import { describeConditions } from './editor/model/describe.ts'
+import { useNames } from './editor/use-names.ts'
 
 const { head: text } = automationWords
 
@@ -52,6 +56,8 @@ export function PublishDialog({ automation, action, onClose }: Props & { action:
   const { id, name, version, draft, definition, recent_runs: runs } = automation
   const published = draft ?? definition
   const [first] = published ? readDefinition(published).steps : []
+  const { names } = useNames()
+  const conditions = isDefinition(published) && published.conditions
   return (
     <ConfirmCall
       title={text.publishTitle(name)}
@@ -66,7 +72,8 @@ export function PublishDialog({ automation, action, onClose }: Props & { action:
         <p>{version === 0 ? text.publishText : text.publishAgainText(runs.open)}</p>
         <Facts
           facts={{
-            [text.publishStart]: describeStart(published),
+            [text.publishStart]: describeStart(published, true),
+            [editorWords.conditions]: conditions && describeConditions(conditions, names, published),
             [text.publishFirst]: first && describeStep(first.type, first),
           }}
         />

@@ -1,8 +1,6 @@
 /** The state of the editor: the history of definitions, the form that is open, and where the focus goes after an edit. */
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useCall } from '../../lib/api.ts'
-import { useConnections } from '../../lib/connections.ts'
-import { memberName } from '../../lib/people.ts'
 import { useIsManager } from '../../lib/session.tsx'
 import type { Automation } from '../automation.tsx'
 import type { Editing, LineId } from './context.ts'
@@ -11,6 +9,7 @@ import { commit, redo, startHistory, undo } from './model/history.ts'
 import { emptyDefinition } from './model/new-step.ts'
 import { usedIds } from './model/options.ts'
 import { changeStep, rootList } from './model/tree.ts'
+import { useNames } from './use-names.ts'
 import { startOf, useSaving } from './use-saving.ts'
 
 export function useEditor(automation: Automation) {
@@ -91,24 +90,6 @@ function focusAfterMenu(element: HTMLElement, button: Element, frames = focusFra
   const { activeElement: active } = document
   if (active === button || active === document.body) element.focus()
   if (frames > 0) requestAnimationFrame(() => focusAfterMenu(element, button, frames - 1))
-}
-
-const none: readonly never[] = []
-
-/** The names of what definitions refer to by id. */
-function useNames() {
-  const { data: people = none } = useCall('GET /members', {})
-  const { data: teams = none } = useCall('GET /teams', {})
-  const { data: tags = none } = useCall('GET /tags', {})
-  const { data: labels = none } = useCall('GET /labels', {})
-  const connections = useConnections()
-  return useMemo(() => {
-    const members = people
-      .filter(({ state }) => state === 'active')
-      .map((member) => ({ id: member.id, name: memberName(member) }))
-    const all = [...members, ...teams, ...tags, ...labels, ...connections]
-    return { members, teams, names: new Map(all.map(({ id, name }) => [id, name])) }
-  }, [people, teams, tags, labels, connections])
 }
 
 /** Undo and redo by keys, wherever the focus is on the page. A field with `data-own-undo` has not applied its text yet. */

@@ -16,10 +16,10 @@ const duration = (text = ''): string => {
 
 const maxQuoted = 3
 
-/** “price”, “offer” or 2 more */
-const oneOf = (texts: readonly string[]): string => {
+/** “price”, “offer” or 2 more. `isWhole`: with all texts. */
+const oneOf = (texts: readonly string[], isWhole: boolean): string => {
   const quoted = texts.map((text) => `“${text}”`)
-  const more = quoted.length - maxQuoted
+  const more = isWhole ? 0 : quoted.length - maxQuoted
   const shown = more > 0 ? [...quoted.slice(0, maxQuoted), `${more} more`] : quoted
   return shown.length === 1 ? (shown[0] ?? '') : `${shown.slice(0, -1).join(', ')} or ${shown.at(-1)}`
 }
@@ -43,7 +43,7 @@ export const automationText = {
         first: 'A contact writes for the first time',
         first_since_closed: 'A customer writes for the first time since the conversation was closed',
       })[when ?? ''] ?? 'A customer writes',
-    contains: (words: readonly string[]) => `with ${oneOf(words)}`,
+    contains: (words: readonly string[], isWhole: boolean) => `with ${oneOf(words, isWhole)}`,
     button: (id: string) => `and taps “${id}”`,
     contentTypes: (types: readonly string[]) => `as ${types.join(' or ')}`,
     conversation: (event: string | undefined, label: string | undefined) =>
