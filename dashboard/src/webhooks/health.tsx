@@ -9,7 +9,7 @@ import { formatShare, formatTime } from '../lib/time.ts'
 import { QueryView } from '../ui/page.tsx'
 import { webhookWords } from '../words/webhooks.ts'
 import { endpointPollMs } from './list.tsx'
-import { type Delivery, lastAttempt } from './use-deliveries.ts'
+import type { Delivery } from './use-deliveries.ts'
 
 const { health, log } = webhookWords
 
@@ -38,7 +38,12 @@ function Summary({ deliveries }: { deliveries: readonly Delivery[] }) {
   const settled = deliveries.filter(({ status }) => status === 'delivered' || status === 'failed')
   const delivered = settled.filter(({ status }) => status === 'delivered').length
   const retried = deliveries.filter(({ attempt_count }) => attempt_count > 1).length
-  const median = medianOf(deliveries.flatMap((delivery) => lastAttempt(delivery)?.duration_ms ?? []))
+  // An attempt without a response has the time until the connection failed.
+  const median = medianOf(
+    deliveries.flatMap(
+      ({ attempts }) => attempts.findLast(({ http_status }) => http_status !== null)?.duration_ms ?? [],
+    ),
+  )
   return (
     <>
       <dl className="hooks-numbers">
