@@ -79,6 +79,7 @@ test('an endpoint is created, tested, inspected and sent an event again', { skip
   await testing.getByText('The endpoint is not subscribed to this event.').waitFor()
   await testing.getByRole('button', { name: 'Send test event' }).click()
   await testing.getByText(/Test event delivered: HTTP 200/).waitFor()
+  await testing.getByRole('button', { name: 'Send another' }).and(page.locator(':focus')).waitFor()
   await assertAccessible(page)
   assert.equal((await receiver.until(3))[2]?.body.event, 'message.received')
   await testing.getByRole('link', { name: 'View delivery' }).click()

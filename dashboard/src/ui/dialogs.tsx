@@ -1,5 +1,14 @@
 /** Buttons that make a call, and dialogs: a question before a call, a form, a secret. */
-import { type ComponentProps, cloneElement, type ReactElement, type ReactNode, useId, useState } from 'react'
+import {
+  type ComponentProps,
+  cloneElement,
+  type ReactElement,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react'
 import { Button, Form, SubmitButton } from '../../../ui/controls.tsx'
 import { ErrorNote, Note, Secret } from '../../../ui/display.tsx'
 import type { IconName } from '../../../ui/icon.tsx'
@@ -115,6 +124,13 @@ export function FormDialog({
 }: FormDialogProps) {
   const { className, noValidate = false, isHeld = false, isDraft = true, error, onSubmit, onClose, children } = props
   const isLocked = isHeld && isBusy
+  const submit = useRef<HTMLButtonElement>(null)
+  const wasBusy = useRef(false)
+  // The button loses the focus while it is disabled. It gets it again if the dialog stays open.
+  useEffect(() => {
+    if (wasBusy.current && !isBusy && document.activeElement === document.body) submit.current?.focus()
+    wasBusy.current = isBusy
+  }, [isBusy])
   const [isEdited, setEdited] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const dismiss = () => {
@@ -143,6 +159,7 @@ export function FormDialog({
           <div className="dialog-foot">
             <Button label={cancel} onClick={onClose} disabled={isLocked} />
             <SubmitButton
+              ref={submit}
               label={action}
               icon={icon}
               variant={danger ? 'danger' : 'primary'}
