@@ -35,7 +35,9 @@ test('settings are in groups, found by a search, and begin with the page of the 
   await menu.getByLabel('Search settings').fill('key')
   const keys = menu.getByRole('region', { name: 'Developers' }).getByRole('link', { name: 'API keys' })
   assert.equal(await keys.getAttribute('href'), '/developers/keys')
-  await menu.getByLabel('Search settings').fill('time zone')
+  await menu.getByLabel('Search settings').fill('reply canned')
+  await menu.getByRole('link', { name: 'Canned replies' }).waitFor()
+  await menu.getByLabel('Search settings').fill('zone time')
   await menu.getByRole('link', { name: 'General' }).click()
   await page.getByRole('heading', { level: 1, name: 'Workspace' }).waitFor()
 

@@ -52,14 +52,13 @@ const cards: Record<string, readonly Card[]> = {
 export function useFoundSettings(groups: readonly Group[], search: string): { label: string; found: Found[] }[] {
   // A member who signs in elsewhere has no such cards.
   const { has_password: hasPassword } = useSession()
-  const wanted = search.trim().toLowerCase()
-  const hasWanted = (...texts: string[]) => texts.join(' ').toLowerCase().includes(wanted)
+  const wanted = wordsOf(search)
   return groups.flatMap(({ label, pages }) => {
     const found = pages.flatMap((page): Found[] => {
-      const found = (wanted ? (cards[page.href] ?? []) : [])
-        .filter((card) => (hasPassword || !card.isOfPassword) && hasWanted(card.title, card.keywords))
+      const found = (wanted.length > 0 ? (cards[page.href] ?? []) : [])
+        .filter((card) => (hasPassword || !card.isOfPassword) && hasAll(wanted, card.title, card.keywords))
         .map(({ title }) => ({ ...page, card: title }))
-      return found.length > 0 || hasWanted(label, page.label, page.keywords) ? [page, ...found] : []
+      return found.length > 0 || hasAll(wanted, label, page.label, page.keywords) ? [page, ...found] : []
     })
     return found.length > 0 ? [{ label, found }] : []
   })
@@ -67,9 +66,17 @@ export function useFoundSettings(groups: readonly Group[], search: string): { la
 
 /** The result that Enter opens: a card, if its page is found only because of it. */
 export function firstFound(groups: readonly { found: readonly Found[] }[], search: string): Found | undefined {
-  const wanted = search.trim().toLowerCase()
+  const wanted = wordsOf(search)
   const all = groups.flatMap(({ found }) => found)
-  return all.find(({ label, card }) => card !== undefined || label.toLowerCase().includes(wanted)) ?? all[0]
+  return all.find(({ label, card }) => card !== undefined || hasAll(wanted, label)) ?? all[0]
+}
+
+const wordsOf = (search: string): string[] => search.toLowerCase().split(/\s+/).filter(Boolean)
+
+/** Whether the texts have each word, in any order. */
+const hasAll = (wanted: readonly string[], ...texts: string[]): boolean => {
+  const text = texts.join(' ').toLowerCase()
+  return wanted.every((word) => text.includes(word))
 }
 
 /** Opens a result, and shows its card once the page has it. */
