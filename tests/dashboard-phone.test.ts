@@ -51,8 +51,16 @@ test('a draft is tried on the phone: text, buttons, a list, a wait that is skipp
     simulatorUrl: provider.simulatorUrl,
   } as const
   await db.begin((sql) => connectSimulator({ ...simulating, db: sql }))
-  await page.reload()
   const panel = page.getByRole('complementary', { name: 'Beside the steps' })
+  const blank = dataOf(await api.post('/automations', { name: 'Blank' }), 201)
+  await page.goto(url + pathOf(blank.id))
+  await panel.getByText('There is nothing to preview yet').waitFor()
+  await page.getByRole('button', { name: 'Add step' }).click()
+  await page.getByRole('menuitem', { name: 'Send a message' }).click()
+  await panel.getByText('Complete its steps first.').waitFor()
+  await page.getByLabel('Text', { exact: true }).fill('Hello')
+  await panel.getByRole('button', { name: 'Start the preview' }).waitFor()
+  await page.goto(url + pathOf(id))
   // With the keyboard alone: after each button the focus is in the message field.
   const field = page.getByLabel('Message of the customer')
   const untilFocused = () =>

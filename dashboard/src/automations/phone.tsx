@@ -39,7 +39,8 @@ function usePreviewChange<Call extends Calls>(name: Call, automationId: string) 
   })
 }
 
-export function Phone({ automationId }: { automationId: string }) {
+/** `hasSteps`: the editor shows steps, whether they are saved or not. */
+export function Phone({ automationId, hasSteps }: { automationId: string; hasSteps: boolean }) {
   const query = useCall('GET /automations/{id}/preview', inputOf(automationId))
   const [isStarted, setStarted] = useState(false)
   return (
@@ -49,7 +50,7 @@ export function Phone({ automationId }: { automationId: string }) {
           preview.ends_at ? (
             <OpenPhone {...{ automationId, isStarted }} />
           ) : (
-            <ClosedPhone {...{ preview, automationId }} onStart={() => setStarted(true)} />
+            <ClosedPhone {...{ preview, automationId, hasSteps }} onStart={() => setStarted(true)} />
           )
         }
       </QueryView>
@@ -57,12 +58,19 @@ export function Phone({ automationId }: { automationId: string }) {
   )
 }
 
-type ClosedProps = { preview: Preview; automationId: string; onStart: () => void }
+type ClosedProps = { preview: Preview; automationId: string; hasSteps: boolean; onStart: () => void }
 
-function ClosedPhone({ preview, automationId, onStart }: ClosedProps) {
+function ClosedPhone({ preview, automationId, hasSteps, onStart }: ClosedProps) {
   const open = usePreviewChange('POST /automations/{id}/preview', automationId)
   if (!preview.is_available) return <EmptyState icon="off" title={texts.unavailable} text={texts.unavailableText} />
-  if (!preview.trigger) return <EmptyState icon="phone" title={texts.empty} text={texts.emptyText} />
+  if (!preview.trigger) {
+    // The service stores only complete definitions.
+    return hasSteps ? (
+      <EmptyState icon="phone" title={texts.incomplete} text={texts.incompleteText} />
+    ) : (
+      <EmptyState icon="phone" title={texts.empty} text={texts.emptyText} />
+    )
+  }
   const action = (
     <Button
       label={texts.open}

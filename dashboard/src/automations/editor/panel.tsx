@@ -8,15 +8,23 @@ import { automationPhoneWords } from '../../words/automation-phone.ts'
 import type { Automation } from '../automation.tsx'
 import { DryRun } from '../dry-run.tsx'
 import { Phone } from '../phone.tsx'
+import { useEditing } from './context.ts'
+import type { Definition } from './model/definition.ts'
 import { Versions } from './versions.tsx'
 
 /** `from`: the first role that may use it; all when absent. */
-type Part = { name: string; label: string; from?: 'agent' | 'admin'; render: (automation: Automation) => ReactNode }
+type Part = {
+  name: string
+  label: string
+  from?: 'agent' | 'admin'
+  /** `definition`: as the editor shows it. */
+  render: (automation: Automation, definition: Definition) => ReactNode
+}
 
 const parts: readonly Part[] = [
   {
     ...{ name: 'phone', label: automationPhoneWords.title, from: 'admin' },
-    render: ({ id }) => <Phone automationId={id} />,
+    render: ({ id }, { steps }) => <Phone automationId={id} hasSteps={steps.length > 0} />,
   },
   {
     ...{ name: 'past', label: automationDryRunWords.tab, from: 'agent' },
@@ -26,6 +34,7 @@ const parts: readonly Part[] = [
 ]
 
 export function SidePanel({ automation }: { automation: Automation }) {
+  const { definition } = useEditing()
   const isManager = useIsManager()
   const canWrite = useCanWrite()
   const shown = parts.filter(({ from }) => (from === 'admin' ? isManager : canWrite || !from))
@@ -40,7 +49,7 @@ export function SidePanel({ automation }: { automation: Automation }) {
         options={shown.map((each) => ({ value: each.name, label: each.label }))}
         onChange={setName}
       />
-      {part.render(automation)}
+      {part.render(automation, definition)}
     </aside>
   )
 }

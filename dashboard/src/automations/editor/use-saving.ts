@@ -68,6 +68,7 @@ export function useSaving({ automation, definition, canEdit, isRestored, onTheir
       Object.assign(current, { base: saved.updated_at, saved: textOf(saved), savedDefinition: sent })
       queryClient.setQueryData(['GET /automations/{id}', { params: { id } }], saved)
       void invalidate({ queryKey: ['GET /automations'] })
+      void invalidate({ queryKey: ['GET /automations/{id}/preview'] })
       setFault(undefined)
       if (current.definition !== sent) return
       forget(id)

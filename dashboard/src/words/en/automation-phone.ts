@@ -37,6 +37,8 @@ export const automationPhone = {
     'The phone belongs to the simulator, which runs only with DEMO=1. Try the automation in an installation for tests: start one with npm start, copy the automation with npx parley automations pull and push, and open it there.',
   empty: 'There is nothing to preview yet',
   emptyText: 'Add a step first. The phone then runs the draft.',
+  incomplete: 'The draft is not saved yet',
+  incompleteText: 'Complete its steps first. The phone then runs the draft.',
   chat: 'Chat on the phone',
   noMessages: 'No messages yet.',
   customer: 'The customer',
