@@ -281,6 +281,8 @@ test('an incomplete draft shows its fault at the step, survives a reload, and is
   await item.waitFor({ state: 'detached' })
   // The operator allows 127.0.0.0/8 only.
   const call = await add(page, 'steps[2]', 'Call your server')
+  await page.getByText('Not saved: the draft is not complete.').waitFor()
+  assert.equal(await item.count(), 0, 'the member has typed nothing yet')
   await call.getByLabel('URL of your server').fill('https://10.0.0.1/orders')
   await item.getByText('URL: 10.0.0.1 is not a public address. Use a public host').waitFor()
   await page.getByText('Complete the draft first.').waitFor()

@@ -26,6 +26,9 @@ export type Editing = {
   open: LineId | undefined
   /** Opens the form of a line, or closes all. `focus`: where the focus goes. */
   select: (id: LineId | undefined, focus?: { id: LineId; part: 'form' | 'line' }) => void
+  /** The definition right after a step was added: nothing is typed in it yet. */
+  untouched: Definition | undefined
+  setUntouched: (definition: Definition) => void
   /** The step that was cut or copied. */
   clipboard: Step | undefined
   setClipboard: (step: Step) => void

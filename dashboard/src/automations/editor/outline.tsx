@@ -139,10 +139,12 @@ type LineProps = {
 }
 
 function Line({ id, icon, line: { verb, detail }, isSoft = false, form, actions }: LineProps) {
-  const { open, select, fault, canEdit } = useEditing()
+  const { open, select, fault, canEdit, definition, untouched } = useEditing()
   const key = useId()
   const isOpen = open === id
-  const message = fault?.owner === id ? fault.message : undefined
+  // The member has not typed in a new step yet.
+  const isNew = isOpen && definition === untouched
+  const message = fault?.owner === id && !isNew ? fault.message : undefined
   const close = () => select(undefined, { id, part: 'line' })
   return (
     <div className="outline-item" data-open={isOpen ? '' : undefined} data-fault={message ? '' : undefined}>
@@ -227,9 +229,10 @@ function create({ definition, fields }: Editing, type: StepType, id: string): St
 }
 
 /** Inserts a step and opens its form. */
-function insert({ definition, change, select }: Editing, list: string, index: number, step: Step): void {
+function insert({ definition, change, select, setUntouched }: Editing, list: string, index: number, step: Step): void {
   const edit = insertStep(definition, list, index, step)
   change(edit.definition)
+  setUntouched(edit.definition)
   if (edit.selected) select(edit.selected, { id: edit.selected, part: step.type === 'end' ? 'line' : 'form' })
 }
 

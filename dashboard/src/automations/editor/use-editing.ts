@@ -31,13 +31,14 @@ export function useEditor(automation: Automation) {
   const saving = useSaving({ automation, definition, canEdit, isRestored: start.isRestored, onTheirs })
   const lines = useLines()
   const [clipboard, setClipboard] = useState<Step>()
+  const [untouched, setUntouched] = useState<Definition>()
   const fields = useCall('GET /automations/fields', {}, { staleMs: Number.POSITIVE_INFINITY }).data
   const { members, teams, names } = useNames()
   const { definition: published } = automation
   const used = useMemo(() => usedIds(definition, published), [definition, published])
   const editing = useMemo(
     (): Editing => ({
-      ...{ definition, change, canEdit, members, teams, names, used, clipboard, setClipboard },
+      ...{ definition, change, canEdit, members, teams, names, used, clipboard, setClipboard, untouched, setUntouched },
       changeStep: (id, step, field) =>
         change(
           changeStep(definition, id, () => step),
@@ -47,7 +48,7 @@ export function useEditor(automation: Automation) {
       fields: fields ?? [],
       ...lines,
     }),
-    [definition, change, canEdit, members, teams, names, used, clipboard, saving.fault, fields, lines],
+    [definition, change, canEdit, members, teams, names, used, clipboard, untouched, saving.fault, fields, lines],
   )
   return {
     editing,
