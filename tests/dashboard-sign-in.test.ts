@@ -133,6 +133,7 @@ test('a member sets up two-step sign-in and signs in with a code; the workspace 
   await page.goto('/settings/profile')
   await page.getByRole('button', { name: 'Set up two-step sign-in' }).click()
   const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Current password').and(page.locator(':focus')).waitFor()
   await dialog.getByLabel('Current password').fill('not this one')
   await page.keyboard.press('Enter')
   await dialog.getByRole('alert').filter({ hasText: 'Wrong' }).waitFor()

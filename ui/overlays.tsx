@@ -48,7 +48,9 @@ export function Modal({ onDismiss, children, ...rest }: ModalProps) {
     if (!dialog.open) dialog.showModal()
     modals.push(dialog)
     // The browser focuses the first button. A form starts at its first field instead, a question at the button with `data-focus`.
-    dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea, [data-focus])')?.focus()
+    dialog
+      .querySelector<HTMLElement>('.dialog-body :is(input:not([type="hidden"]), select, textarea, [data-focus])')
+      ?.focus()
     // By itself, Chromium closes two dialogs with one Escape if no press or key was between them, and asks only once. A popup
     // in the dialog that uses the key prevents its default.
     const press = (event: globalThis.KeyboardEvent) => {
