@@ -105,6 +105,10 @@ test('a key is created, shown once, works, is listed, and is rejected once revok
   await page.getByRole('button', { name: 'Create API key' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('The key can only call GET /me and GET /usage').waitFor()
+  // An empty form shows all that is missing at once.
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('alert').filter({ hasText: 'Select at least one scope' }).waitFor()
+  await dialog.getByLabel('Name', { exact: true }).and(page.locator(':focus')).waitFor()
   // Enter creates no key without a decision about its scopes.
   await dialog.getByLabel('Name', { exact: true }).fill('Monitoring')
   await page.keyboard.press('Enter')

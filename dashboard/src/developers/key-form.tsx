@@ -1,5 +1,5 @@
 /** The form of an API key: name, scopes and expiry. */
-import { useEffect, useRef, useState } from 'react'
+import { type Ref, useRef, useState } from 'react'
 import { Button, Checkbox, InputField, SelectField } from '../../../ui/controls.tsx'
 import { ErrorNote, Note } from '../../../ui/display.tsx'
 import { openCalls, scopeCalls } from '../lib/calls.ts'
@@ -37,13 +37,22 @@ export function KeyForm({ initial, error, onSubmit, ...dialog }: KeyFormProps) {
   const [expiry, setExpiry] = useState<Expiry>({ choice: initial?.expires_at ? 'keep' : 'never', date: '' })
   const { values, errors, bind } = useFormFields({ name: initial?.name ?? '' }, error, ['scopes', 'expires_at'])
   const isUndecided = scopes.length === 0 && !hasNone
+  const grid = useRef<HTMLDivElement>(null)
   const submit = () => {
     setMissing(isUndecided)
-    if (!isUndecided) onSubmit({ ...values, scopes: [...scopes], ...expiryOf(expiry) })
+    if (isUndecided) grid.current?.querySelector('input')?.focus()
+    else onSubmit({ ...values, scopes: [...scopes], ...expiryOf(expiry) })
   }
   return (
     // Closing the dialog during the request would lose a new key.
-    <FormDialog {...dialog} size="wide" isHeld error={errors.rest} onSubmit={submit}>
+    <FormDialog
+      {...dialog}
+      size="wide"
+      isHeld
+      error={errors.rest}
+      onSubmit={submit}
+      onInvalid={() => setMissing(isUndecided)}
+    >
       <InputField
         label={keys.name}
         hint={keys.nameHint}
@@ -58,7 +67,13 @@ export function KeyForm({ initial, error, onSubmit, ...dialog }: KeyFormProps) {
         error={errors.expires_at}
         onChange={setExpiry}
       />
-      <ScopeChoice scopes={scopes} isMissing={isMissing && isUndecided} error={errors.scopes} onChange={setScopes} />
+      <ScopeChoice
+        grid={grid}
+        scopes={scopes}
+        isMissing={isMissing && isUndecided}
+        error={errors.scopes}
+        onChange={setScopes}
+      />
       {scopes.length === 0 ? (
         <Checkbox
           label={keys.withoutScopes}
@@ -133,17 +148,14 @@ function ExpiryFields({ value, current, error, onChange }: ExpiryProps) {
 }
 
 type ScopeProps = {
+  grid: Ref<HTMLDivElement>
   scopes: readonly Scope[]
   isMissing: boolean
   error: string | undefined
   onChange: (scopes: readonly Scope[]) => void
 }
 
-function ScopeChoice({ scopes, isMissing, error, onChange }: ScopeProps) {
-  const grid = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    if (isMissing) grid.current?.querySelector('input')?.focus()
-  }, [isMissing])
+function ScopeChoice({ grid, scopes, isMissing, error, onChange }: ScopeProps) {
   const hasAll = scopes.length === allScopes.length
   const toggle = (scope: Scope) =>
     onChange(scopes.includes(scope) ? scopes.filter((each) => each !== scope) : [...scopes, scope])

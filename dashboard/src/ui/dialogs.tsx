@@ -104,6 +104,8 @@ type FormDialogProps = {
   isDraft?: boolean
   error?: string | undefined
   onSubmit: () => void
+  /** A field is not valid, so the form is not submitted. */
+  onInvalid?: () => void
   onClose: () => void
   children: ReactNode
 }
@@ -122,7 +124,17 @@ export function FormDialog({
   isReady = true,
   ...props
 }: FormDialogProps) {
-  const { className, noValidate = false, isHeld = false, isDraft = true, error, onSubmit, onClose, children } = props
+  const {
+    className,
+    noValidate = false,
+    isHeld = false,
+    isDraft = true,
+    error,
+    onSubmit,
+    onInvalid,
+    onClose,
+    children,
+  } = props
   const isLocked = isHeld && isBusy
   const submit = useRef<HTMLButtonElement>(null)
   const wasBusy = useRef(false)
@@ -153,7 +165,13 @@ export function FormDialog({
         </Confirm>
       )}
       <Dialog title={title} onClose={() => !isLocked && dismiss()} size={size}>
-        <Form className={className} noValidate={noValidate} onInput={() => setEdited(true)} onSubmit={onSubmit}>
+        <Form
+          className={className}
+          noValidate={noValidate}
+          onInput={() => setEdited(true)}
+          onInvalidCapture={onInvalid}
+          onSubmit={onSubmit}
+        >
           {children}
           {error && <ErrorNote>{error}</ErrorNote>}
           <div className="dialog-foot">
