@@ -7,10 +7,9 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Db } from '../server/lib/postgres/db.ts'
 import { createImporter } from './importing.ts'
 import { startReceiver } from './receiver.ts'
-import { dataOf, type Json, pluck, startSignedIn, until } from './support.ts'
+import { dataOf, type Json, pluck, startSignedIn, until, type World } from './support.ts'
 
 const batchSize = 1_000
 /** Of a statement, per row of its batch: 1,000 rows that are compared with each other are 500. */
@@ -115,7 +114,7 @@ type Plan = { rows: number; text: string }
 /** Lists the plans of statements from now on, of those that take some time: others read few rows. */
 async function explainStatements(
   t: TestContext,
-  db: Db,
+  db: World['db'],
   { host, database }: { host: string; database: string },
 ): Promise<() => Plan[]> {
   const settings = {
