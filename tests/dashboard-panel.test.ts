@@ -38,7 +38,7 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await note.fill('Prefers mornings')
   // An unsaved note stays while the member looks elsewhere.
   await visit(page, '/segments')
-  await page.getByRole('heading', { name: 'Segments' }).waitFor()
+  await page.getByRole('heading', { name: 'Segments', exact: true }).waitFor()
   await page.goBack()
   await until('the unsaved note', async () => (await note.inputValue()) === 'Prefers mornings')
   await note.focus()

@@ -38,6 +38,8 @@ export type Emission = {
   /** The items of a `from` clause. Each row of it is an event. */
   from: Fragment
   where?: Fragment
+  /** In which order the events get their ids. */
+  order?: Fragment
   /** Expressions over `from`. `data` is JSON and is evaluated only for events with a subscriber. */
   workspaceId: Fragment
   occurredAt: Fragment
@@ -61,7 +63,10 @@ export async function hasSubscribers(sql: Sql, workspaceId: string, event: Event
 }
 
 /** Members of a `with` list that record events and queue their deliveries. */
-export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, occurredAt, data }: Emission): Fragment {
+export function emit(
+  sql: Sql,
+  { event, workspaces, from, where, order, workspaceId, occurredAt, data }: Emission,
+): Fragment {
   return sql`
     -- Active endpoints that are subscribed. Deleting or deactivating one waits for these locks, or is seen here.
     subscribed_endpoints as (
@@ -96,6 +101,7 @@ export function emit(sql: Sql, { event, workspaces, from, where, workspaceId, oc
             clock_timestamp() as recorded_at
           from ${from}
           where ${workspaceId} in (select workspace_id from subscribed_workspaces)${where ? sql` and ${where}` : sql``}
+          ${order ? sql`order by ${order}` : sql``}
         ) a
       ) b
       returning workspace_id, id

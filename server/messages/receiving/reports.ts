@@ -198,6 +198,7 @@ const emitReported = sharedFragment((sql, publicUrl) => {
     workspaces: sql`found_messages`,
     from: sql`(select f.*, ${isUpdated} as is_updated from found_messages f) f`,
     where: sql`f.emits`,
+    order: sql`f.index`,
     workspaceId: sql`f.workspace_id`,
     occurredAt: sql`f.occurred_at`,
     data: jsonObject(

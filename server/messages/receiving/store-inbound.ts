@@ -372,6 +372,7 @@ const emitReceived = sharedFragment((sql, key) => {
     event: 'message.received',
     workspaces: sql`inserted_messages`,
     from: sql`input i join inserted_messages m on m.id = i.id`,
+    order: sql`m.id`,
     // Of `m`: with the workspace of `i` the planner scans `input` once per message.
     workspaceId: sql`m.workspace_id`,
     occurredAt: sql`i.sent_at`,
