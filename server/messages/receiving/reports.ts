@@ -216,16 +216,16 @@ const isOfConnection = (sql: Sql): Fragment => sql`(r.reporting_id is null or r.
  * so that an update through another connection, which is not applied, does not replace one that is.
  */
 function findHighest(updates: readonly StatusUpdate[]): StatusUpdate['report'][] {
-  const keyOf = ({ workspaceId, connectionId, report }: StatusUpdate) =>
-    `${workspaceId} ${connectionId} ${report.external_id}`
-  const highest = new Map<string, StatusUpdate['report']>()
-  for (const update of updates) {
-    const { report } = update
-    const other = highest.get(keyOf(update))
+  const keys = updates.map(
+    ({ workspaceId, connectionId, report }) => `${workspaceId} ${connectionId} ${report.external_id}`,
+  )
+  const highest = new Map<string | undefined, StatusUpdate['report']>()
+  updates.forEach(({ report }, i) => {
+    const other = highest.get(keys[i])
     if (!other || messageStatuses.indexOf(report.status) > messageStatuses.indexOf(other.status))
-      highest.set(keyOf(update), report)
-  }
-  return updates.map((update) => highest.get(keyOf(update)) ?? update.report)
+      highest.set(keys[i], report)
+  })
+  return updates.map(({ report }, i) => highest.get(keys[i]) ?? report)
 }
 
 /** The rank of a stored status: its index in `messageStatuses`, which are a constant of the statement. */

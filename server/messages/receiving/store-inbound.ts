@@ -459,6 +459,7 @@ function toRow(arrival: Arrival) {
 
 /** With the message that each of them quotes, if it is in the same batch: `quoted_id`. */
 function withQuotes(rows: ReturnType<typeof toRow>[]) {
+  if (rows.every(({ reply_to }) => !reply_to)) return rows
   const keyOf = ({ workspace_id, conversation_id }: (typeof rows)[number], externalId?: string) =>
     `${workspace_id} ${conversation_id} ${externalId}`
   const ids = new Map<string, string>()
