@@ -140,6 +140,10 @@ type Violation = { id: string; impact: string; help: string; nodes: { html: stri
  * `part`: a selector, for a page that another test inspects as a whole.
  */
 export async function assertAccessible(page: Page, part?: string): Promise<void> {
+  // A color that changes has another contrast on its way.
+  await page.evaluate(`Promise.allSettled(
+    document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime < Infinity).map((one) => one.finished),
+  ).then(() => {})`)
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe)
   const scope = part ? JSON.stringify(part) : "[...document.querySelectorAll('dialog[open]')].at(-1) ?? document"
   const violations = await page.evaluate<Violation[]>(

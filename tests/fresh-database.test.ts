@@ -105,10 +105,11 @@ test('in a new database no statement of a batch compares each row with each', as
   const probe = `select pg_sleep(0.1), count(*) from generate_series(1, 1000) one join generate_series(1, 1000) other on one + other < 0`
   await database.connect(1).unsafe(probe)
   const quadratic = plans().filter(({ rows }) => rows > maxRowsPerRow * batchSize)
+  for (const { plan } of quadratic.filter(({ text }) => text !== probe)) t.diagnostic(JSON.stringify(plan))
   assert.deepEqual(pluck(quadratic, 'text'), [probe])
 })
 
-type Plan = { rows: number; text: string }
+type Plan = { rows: number; text: string; plan: Json }
 
 /** Lists the plans of statements from now on, of those that take some time: others read few rows. */
 async function explainStatements(
@@ -136,7 +137,7 @@ async function explainStatements(
         const [, json] = / plan:\n([\s\S]*)/.exec(entry) ?? []
         if (!json) return []
         const { 'Query Text': text, Plan: plan } = JSON.parse(json)
-        return { rows: Math.max(...listNodes(plan).map(readRows)), text }
+        return { rows: Math.max(...listNodes(plan).map(readRows)), text, plan }
       })
 }
 
