@@ -71,19 +71,20 @@ async function updateStatuses(
       )
     ),
     -- Each report with its message. Also those that do not change: their reports are events. Nothing below joins two lists of the
-    -- statement: the planner expects one row of each, and would compare each report with each. offset 0 finds the messages before their
-    -- connections: the planner also paired each report with each conversation of its connection.
+    -- statement: the planner expects one row of each, and would compare each report with each. offset 0 finds the messages by their ids
+    -- alone: the planner also paired each report with each conversation of its connection, and with each sent message while it expected
+    -- none in the table.
     found_messages as (
       select r.*
       from (
-        select i.index, m.workspace_id, m.conversation_id, m.id, ${connectionOf(sql)} as connection_id,
+        select i.index, m.workspace_id, m.conversation_id, m.id, m.direction, ${connectionOf(sql)} as connection_id,
           i.connection_id as reporting_id, i.external_id, i.status, i.rank, i.highest_status, i.highest_error, i.emits, i.occurred_at,
           i.is_highest and i.rank > ${rankOf(sql, sql`m.status`)} as moves_up
         from input i
-        join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id and m.direction = 'outbound'
+        join messages m on m.workspace_id = i.workspace_id and m.external_id = i.external_id
         offset 0
       ) r
-      where ${isOfConnection(sql)}
+      where r.direction = 'outbound' and ${isOfConnection(sql)}
     ),
     -- The messages that move up, locked in the order of their ids, so that two batches cannot deadlock.
     locked_messages as (
@@ -145,14 +146,13 @@ async function identifyMessages(
       select distinct on (r.workspace_id, r.conversation_id, r.id)
         r.workspace_id, r.conversation_id, r.id, r.created_at, r.status, r.connection_id, r.external_id
       from (
-        select i.index, m.workspace_id, m.conversation_id, m.id, m.created_at, m.status, ${connectionOf(sql)} as connection_id,
-          i.connection_id as reporting_id, i.external_id
+        select i.index, m.workspace_id, m.conversation_id, m.id, m.direction, m.created_at, m.status, ${connectionOf(sql)} as connection_id,
+          i.connection_id as reporting_id, i.external_id, m.external_id is null as is_unidentified
         from input i
         join messages m on m.workspace_id = i.workspace_id and m.id = i.message_id
-          and m.external_id is null and m.direction = 'outbound'
         offset 0
       ) r
-      where ${isOfConnection(sql)} and not exists (
+      where r.is_unidentified and r.direction = 'outbound' and ${isOfConnection(sql)} and not exists (
         select from messages n where n.workspace_id = r.workspace_id and n.external_id = r.external_id
       )
       order by r.workspace_id, r.conversation_id, r.id, r.index

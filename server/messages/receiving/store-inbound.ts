@@ -188,7 +188,7 @@ async function insertMessages(
         ${opens ? sql`, v.connection_id, v.assigned_agent_id, v.episode_id` : sql``}
       from conversations v
       where (v.workspace_id, v.id) in (select workspace_id, conversation_id from input)
-        and ${opens ? sql`(v.episode_id is not null or v.id = any(${withoutEpisode}::uuid[]))` : sql`v.episode_id is not null`}
+        and ${withoutEstimate(sql, opens ? sql`v.episode_id is not null or v.id = any(${withoutEpisode}::uuid[])` : sql`v.episode_id is not null`)}
       order by v.id
       for no key update
     ),
