@@ -44,7 +44,11 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
       </span>
       <ChannelAvatar name={nameOf(contact)} channel={channel} />
       <div className="inbox-thread-contact grow">
-        <h2 className="cut">{nameOf(contact)}</h2>
+        <div className="line inbox-thread-name">
+          <h2 className="cut">{nameOf(contact)}</h2>
+          {conversation.due_at && <DueClock at={conversation.due_at} kind={conversation.due_kind} />}
+          <QueuePosition conversation={conversation} />
+        </div>
         <div className="line inbox-thread-about">
           {/* The customer first: the end is cut. The reply area has the connection, too. */}
           <p className={contact.name ? 'cut inbox-thread-handle' : 'cut'}>
@@ -58,8 +62,6 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
               .filter(Boolean)
               .join(' · ')}
           </p>
-          {conversation.due_at && <DueClock at={conversation.due_at} kind={conversation.due_kind} />}
-          <QueuePosition conversation={conversation} />
           {labels.length > 0 && (
             <ul className="inbox-labels" aria-label={flow.labels}>
               {labels.map(({ id: labelId, name, color }) => (
