@@ -167,6 +167,20 @@ test('a callback with 1,000 messages of 100 contacts is stored completely, in or
   assert.equal((await eventsOf('message.received')).length, 1_000)
 })
 
+test('the events of a callback have the order of its messages', async (t) => {
+  const world = await withProvider(start(t))
+  const { provider } = world
+  const eventsOf = await recordEvents(t, world)
+  // No index has this order.
+  const phones = Array.from({ length: 300 }, (_, i) => `+1415558${String(1000 + ((i * 7) % 300))}`)
+  assert.equal(await provider.callback(envelope({ messages: phones.map((phone) => text(phone, 'Hello')) })), 200)
+  const dataOfAll = async (event: Parameters<typeof eventsOf>[0]) => pluck(await eventsOf(event), 'data')
+  const contacts = await dataOfAll('contact.created')
+  assert.deepEqual(pluck(contacts, 'phone'), phones)
+  for (const event of ['conversation.created', 'message.received'] as const)
+    assert.deepEqual(pluck(await dataOfAll(event), 'contact_id'), pluck(contacts, 'contact_id'))
+})
+
 test('status reports in any order: the stored status only advances, and every report is an event', async (t) => {
   const world = await withProvider(start(t))
   const { api, provider } = world

@@ -144,6 +144,7 @@ export const emitCreated = sharedFragment((sql, relation) => {
     event: 'contact.created',
     workspaces: created,
     from: sql`${created} c`,
+    order: sql`c.id`,
     workspaceId: sql`c.workspace_id`,
     occurredAt: sql`c.created_at`,
     data: sql`case when c.channel = 'social'

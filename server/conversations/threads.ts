@@ -255,6 +255,7 @@ async function createConversations(sql: Sql, lookups: readonly Lookup[]): Promis
       event: 'conversation.created',
       workspaces: sql`inserted_conversations`,
       from: sql`inserted_conversations v`,
+      order: sql`v.id`,
       workspaceId: sql`v.workspace_id`,
       occurredAt: sql`v.created_at`,
       data: jsonObject(

@@ -38,8 +38,8 @@ export type Emission = {
   /** The items of a `from` clause. Each row of it is an event. */
   from: Fragment
   where?: Fragment
-  /** In which order the events get their ids. */
-  order?: Fragment
+  /** In which order the events get their ids. Without one it would depend on the plan of the statement. */
+  order: Fragment
   /** Expressions over `from`. `data` is JSON and is evaluated only for events with a subscriber. */
   workspaceId: Fragment
   occurredAt: Fragment
@@ -101,7 +101,7 @@ export function emit(
             clock_timestamp() as recorded_at
           from ${from}
           where ${workspaceId} in (select workspace_id from subscribed_workspaces)${where ? sql` and ${where}` : sql``}
-          ${order ? sql`order by ${order}` : sql``}
+          order by ${order}
         ) a
       ) b
       returning workspace_id, id

@@ -174,6 +174,7 @@ const emitFailures = sharedFragment((sql, publicUrl) =>
       join conversations v on v.workspace_id = s.workspace_id and v.id = s.conversation_id and v.channel = 'msgapp'
       join messages m on m.workspace_id = s.workspace_id and m.id = s.id`,
     where: sql`s.status = 'failed' and s.status_before <> 'failed'`,
+    order: sql`m.id`,
     workspaceId: sql`s.workspace_id`,
     occurredAt: sql`now()`,
     data: jsonObject(
