@@ -94,7 +94,7 @@ async function assertFailureBelow(page: Page, failed: string, sent: string): Pro
     })
   const failedBubble = await edges(bubble(page, failed).locator('.inbox-bubble'))
   const sentBubble = await edges(bubble(page, sent).last().locator('.inbox-bubble'))
-  const note = await edges(bubble(page, failed).locator('.inbox-failed'))
+  const note = await edges(bubble(page, failed).locator('.inbox-unsent'))
   const retry = await edges(bubble(page, failed).getByRole('button', { name: 'Retry' }))
   assert.ok(note.top >= failedBubble.bottom, 'the reason is below the bubble')
   assert.ok(retry.top > failedBubble.bottom, 'the button is below the bubble')

@@ -127,6 +127,7 @@ test('a reply without a connection says that it is sent later, and is sent then'
   await waiting.waitFor()
   assert.equal(await page.getByText('Not sent.').count(), 0)
   assert.equal(await page.getByRole('button', { name: 'Retry' }).count(), 0)
+  await rowOf(page, 'Ann Porter').getByText('Sent later', { exact: true }).waitFor()
   await assertAccessible(page)
   // One that is discarded meanwhile is not sent.
   await box(page).fill('Or until six')

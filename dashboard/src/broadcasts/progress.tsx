@@ -105,8 +105,9 @@ function RunningFacts({ broadcast }: { broadcast: Broadcast }) {
 function CompletedFacts({ broadcast }: { broadcast: Broadcast }) {
   const { started_at, completed_at, sent_count, failed_count } = broadcast
   if (!started_at || !completed_at) return null
-  const tookMs = Date.parse(completed_at) - Date.parse(started_at)
-  const rate = (sent_count + failed_count) / Math.max(tookMs / 1000, 1)
+  // At least a second: the rate of a few milliseconds means nothing.
+  const tookMs = Math.max(Date.parse(completed_at) - Date.parse(started_at), 1_000)
+  const rate = (sent_count + failed_count) / (tookMs / 1_000)
   return (
     <Facts
       isSmall

@@ -4,7 +4,8 @@ import { Link } from 'wouter'
 import { Avatar } from '../../../../ui/display.tsx'
 import { Icon } from '../../../../ui/icon.tsx'
 import { isAutomated } from '../../lib/conversation-lists.ts'
-import { useMinute } from '../../lib/hooks.ts'
+import { useMinute, useNow } from '../../lib/hooks.ts'
+import { useLiveState } from '../../lib/live.tsx'
 import { memberName, nameOf } from '../../lib/people.ts'
 import { useCanWrite, useSession } from '../../lib/session.tsx'
 import { formatBrief, formatTime, formatWait } from '../../lib/time.ts'
@@ -13,9 +14,10 @@ import { ChannelAvatar } from '../../ui/channel.tsx'
 import { LabelChip } from '../../ui/label.tsx'
 import { Time } from '../../ui/time.tsx'
 import { words } from '../../words/words.ts'
-import { type Conversation, prefetchThread, sortedAt, typeLabelOf } from '../model/data.ts'
+import { type Conversation, type Message, prefetchThread, sortedAt, typeLabelOf } from '../model/data.ts'
 import { DueClock } from '../model/due-clock.tsx'
 import type { Filters } from '../model/filters.ts'
+import { isWaiting } from '../model/outbox.ts'
 import { RowPresence } from '../model/presence.tsx'
 import { readDraftFiles, useDraftText } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
@@ -239,6 +241,16 @@ type RowNoteProps = {
 
 const nameOfFile = ({ filename, type }: Uploaded): string => filename ?? words.inbox.message.kinds[type]
 
+function UnsentMark({ message }: { message: Message }) {
+  const isLive = useLiveState() === 'live'
+  const waits = isWaiting(message, isLive, useNow(60_000))
+  return (
+    <span className="inbox-row-note" data-tone={waits ? 'amber' : 'red'}>
+      {waits ? list.sentLater : list.notSent}
+    </span>
+  )
+}
+
 /** What a row shows instead of its last message: a message that was not sent, or the member's draft. */
 function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
   const unsent = useUnsent(conversationId)
@@ -249,9 +261,13 @@ function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
   if (!shown) return children
   return (
     <>
-      <span className="inbox-row-note" data-tone={unsent ? 'red' : 'amber'}>
-        {unsent ? list.notSent : list.draft}
-      </span>
+      {unsent ? (
+        <UnsentMark message={unsent} />
+      ) : (
+        <span className="inbox-row-note" data-tone="amber">
+          {list.draft}
+        </span>
+      )}
       <span className="inbox-row-message cut">
         <bdi>{shown.slice(0, maxPreview)}</bdi>
       </span>

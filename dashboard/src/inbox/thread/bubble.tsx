@@ -108,7 +108,7 @@ function UnsentNote(props: Props) {
   const { message } = props
   if (!isWaiting(message, isLive, now)) return <FailureNote {...props} />
   return (
-    <div className="stack inbox-failed small" role="status">
+    <div className="stack inbox-unsent small" role="status">
       <p>
         <Icon name="clock" />
         <span>{flow.waitingToSend}</span>
@@ -125,7 +125,7 @@ function FailureNote({ message, isLocal, onResend }: Props) {
   const { error, error_reason: reason } = message
   const code = error && channelCode.exec(error)?.[1]
   return (
-    <div className="stack inbox-failed small" role={isLocal ? 'alert' : undefined}>
+    <div className="stack inbox-unsent small" data-failed role={isLocal ? 'alert' : undefined}>
       <p>
         <Icon name="alert" />
         <span>

@@ -100,6 +100,7 @@ export const inbox = {
     from: (name: string) => `${name}: `,
     draft: 'Draft',
     notSent: 'Not sent',
+    sentLater: 'Sent later',
     noMessages: 'No messages yet',
     empty: 'No conversations yet',
     emptyText: 'Connect a channel. Messages from customers arrive here.',
