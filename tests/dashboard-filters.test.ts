@@ -32,6 +32,8 @@ test('the sidebar lists views, labels and members with live counts, and filters 
   await list.getByRole('button', { name: /^Unread/ }).waitFor()
   assert.equal(await list.getByRole('button', { name: /^(Mine|Unassigned|Mentions)/ }).count(), 0)
   await sidebar.getByRole('button', { name: /^Mine/ }).click()
+  // The counts are those without a filter.
+  await list.getByRole('button', { name: 'Open', exact: true }).waitFor()
   await list.getByRole('button', { name: 'Remove filter: Mine' }).click()
   await until('no filter', async () => (await marked()).join() === 'Open conversations')
   await sidebar.getByRole('button', { name: 'Longest wait' }).click()

@@ -115,6 +115,29 @@ test('a reply is scheduled by keyboard at a date and time, and canceled', { skip
   assert.equal((await provider.sent(ann)).length, 0)
 })
 
+test('a message that will be held says so before its time, and when its conversation is closed', {
+  skip,
+}, async (t) => {
+  const { page, provider, db, api } = await openDashboard(t, '/inbox')
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).fill('Did it work?')
+  await page.getByRole('button', { name: 'Send later' }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^In 1 hour/ })
+    .click()
+  await waiting(page, 'Did it work?').waitFor()
+  // The provider reports whole seconds.
+  await db`update scheduled_messages set updated_at = updated_at - interval '2 seconds' where workspace_id = ${api.workspaceId}`
+  await provider.writes({ from: ann, name: 'Ann Porter', text: 'It works now' })
+  await page.reload()
+  await waiting(page, 'Did it work?').getByText('The customer has written since.').waitFor()
+  await assertAccessible(page)
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
+  await page.getByText('closed. A scheduled message is on hold for your decision').waitFor()
+})
+
 test('a held message and one outside the window say why, and a member decides', { skip }, async (t) => {
   const { page, provider, db, api } = await openDashboard(t, '/inbox')
   await provider.writes({ from: ann, name: 'Ann Porter', text: 'Hello' })

@@ -16,6 +16,14 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await visit(page, `/inbox/${open.id}`)
   const panel = page.locator('.inbox-contact')
 
+  // Unsaved fields are not lost with the conversation.
+  await panel.getByRole('button', { name: 'Edit', exact: true }).click()
+  await panel.getByLabel('Name').fill('Anne Porter')
+  await page.locator('.inbox-list [data-row]').last().click()
+  await page.getByRole('dialog', { name: 'Discard changes?' }).getByRole('button', { name: 'Keep editing' }).click()
+  assert.equal(await panel.getByLabel('Name').inputValue(), 'Anne Porter')
+  await panel.getByRole('button', { name: 'Cancel' }).click()
+
   await panel.getByText('Attributes', { exact: true }).click()
   await panel.getByRole('button', { name: 'Add attribute' }).click()
   await page.keyboard.type('Customer no')

@@ -122,10 +122,11 @@ test('the period is in the address and selects the figures, and each figure open
   await page.getByRole('dialog', { name: 'First reply' }).waitFor()
   await page.keyboard.press('Escape')
 
-  await period.selectOption('Own dates')
+  await period.selectOption('Custom dates')
   await page.getByLabel('First day').fill('2026-03-02')
   await page.getByLabel('Last day').fill('2026-03-01')
   await page.getByText('The last day is before the first day.').waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Download CSV' }).count(), 0)
   await page.getByLabel('First day').fill('2024-03-02')
   await page.getByText('A report has at most 366 days.').waitFor()
   await page.getByLabel('First day').fill('2026-02-01')

@@ -9,21 +9,25 @@ import type { Api, Message } from './api.ts'
 import type { QueuedMessage, Store } from './store.ts'
 import { type ChatView, toView, type Upload } from './view.ts'
 
+type Details = { name: string; email: string }
+
 export type Chat = {
   view(): ChatView
   start(): void
-  send(text: string, details?: { name: string; email: string }): void
+  send(text: string, details?: Details): void
   /** Sends the title of a button or row that the visitor tapped. */
   tap(messageId: string, choice: { id: string; title: string }): void
   /** Uploads a file and sends it as a message of its own. A file that is not uploaded yet is lost with the page. */
-  sendFile(file: File, details?: { name: string; email: string }): void
+  sendFile(file: File, details?: Details): void
   /** Sends a failed message again. */
   retry(key: string): void
   loadEarlier(): Promise<void>
   /** Reports whether the panel is open. Messages in an open, visible panel count as seen. */
   setOpen(isOpen: boolean): void
   /** The visitor typed, or stopped. Sends few signals, however fast the visitor types. */
-  setTyping(isTyping: boolean): void
+  /** The message that the visitor has begun. */
+  draft(): string
+  setDraft(draft: string): void
   /** Connects again: the browser is online, or there is a new token. */
   reconnect(): void
   /** Closes the stream and stops sending. The next page sends the rest of the queue. */
@@ -104,6 +108,16 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
     for (const { id, direction, status } of thread.values())
       if (direction === 'outbound' && status !== 'read' && id > reportedId) reportedId = id
     if (reportedId !== before) api.sendSeen(token, reportedId)
+  }
+
+  function enqueue(content: Pick<QueuedMessage, 'text' | 'tap'>, details?: Details): void {
+    const message = { client_id: newId(), at: new Date().toISOString(), ...content }
+    store.update(({ queue }) => ({
+      queue: [...queue, message],
+      ...(details && { ...details, introduced: true }),
+    }))
+    onChange()
+    void flush()
   }
 
   function setTyping(isTyping: boolean): void {
@@ -300,7 +314,11 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
 
   return {
     view: () => toView({ thread, failedIds, hasEarlier: earlierCursor !== null, uploads, typing, queued, store }),
-    setTyping,
+    draft: () => store.read().draft ?? '',
+    setDraft(draft) {
+      store.update(() => ({ draft }))
+      setTyping(!!draft.trim())
+    },
     reconnect,
     start() {
       const { signal } = stopping
@@ -322,23 +340,8 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
       connect()
       void flush()
     },
-    send(text, details) {
-      setTyping(false)
-      const message = { client_id: newId(), text, at: new Date().toISOString() }
-      store.update(({ queue }) => ({
-        queue: [...queue, message],
-        ...(details ? { ...details, introduced: true } : {}),
-      }))
-      onChange()
-      void flush()
-    },
-    tap(messageId, { id, title }) {
-      const tap = { message_id: messageId, id }
-      const message = { client_id: newId(), text: title, at: new Date().toISOString(), tap }
-      store.update(({ queue }) => ({ queue: [...queue, message] }))
-      onChange()
-      void flush()
-    },
+    send: (text, details) => enqueue({ text }, details),
+    tap: (messageId, { id, title }) => enqueue({ text: title, tap: { message_id: messageId, id } }),
     sendFile(file, details) {
       uploads = [...uploads, { client_id: newId(), at: new Date().toISOString(), file, isFailed: false }]
       if (details) store.update(() => ({ ...details, introduced: true }))

@@ -23,7 +23,9 @@ type ComposerOptions = {
   askDetails: Settings['ask_details']
   onSend: (text: string, details?: Details) => void
   onFile: (file: File, details?: Details) => void
-  onTyping: (isTyping: boolean) => void
+  /** The text of the visit before. */
+  draft: string
+  onInput: (draft: string) => void
 }
 
 const maxTextLength = 4096
@@ -32,7 +34,7 @@ const maxFileBytes = 10 * 1024 * 1024
 const acceptedFiles = 'image/*,video/mp4,audio/*,.pdf,.txt,.csv,.docx,.xlsx,.pptx,.odt,.ods'
 const maxHeightPx = 120
 
-export function createComposer({ words, askDetails, onSend, onFile, onTyping }: ComposerOptions): Composer {
+export function createComposer({ words, askDetails, onSend, onFile, draft, onInput }: ComposerOptions): Composer {
   const required = askDetails === 'required'
   const name = element('input', {
     ...{ type: 'text', autocomplete: 'name', maxlength: '200', pattern: '.*\\S.*', required },
@@ -67,19 +69,21 @@ export function createComposer({ words, askDetails, onSend, onFile, onTyping }: 
     text.style.height = 'auto'
     const borderPx = text.offsetHeight - text.clientHeight
     text.style.height = `${Math.min(maxHeightPx, text.scrollHeight + borderPx)}px`
-    setAttribute(send, 'data-ready', text.value.trim() !== '')
+    setAttribute(send, 'data-ready', !!text.value.trim())
   }
-  text.addEventListener('input', () => {
+  text.value = draft
+  const change = () => {
     resize()
-    onTyping(text.value.trim() !== '')
-  })
+    onInput(text.value)
+  }
+  text.addEventListener('input', change)
   const submit = () => {
     const message = text.value.trim()
     if (!message) return text.focus()
     if (!root.reportValidity()) return
     onSend(message, readDetails())
     text.value = ''
-    resize()
+    change()
     text.focus()
   }
   const sendFiles = (files: Iterable<File>) => {
@@ -127,6 +131,8 @@ export function createComposer({ words, askDetails, onSend, onFile, onTyping }: 
       details.disabled = !asksDetails
       const notice = isOffline ? words.offline : fileNotice
       if (offline.textContent !== notice) offline.textContent = notice
+      // The field had no height before it was shown.
+      resize()
     },
   }
 }

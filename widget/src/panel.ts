@@ -56,7 +56,8 @@ export function createPanel({ host, settings, words, chat }: PanelOptions): Pane
     askDetails,
     onSend: chat.send,
     onFile: chat.sendFile,
-    onTyping: chat.setTyping,
+    draft: chat.draft(),
+    onInput: chat.setDraft,
   })
   const title = element('h2', { id: 'title', dir: 'auto' }, settings.title ?? words.title)
   const panel = element(
@@ -159,8 +160,7 @@ const openKey = 'parley-chat-open'
 /** Per tab: a visitor who returns in a new tab starts with a closed panel. */
 function storeOpen(isOpen: boolean): void {
   try {
-    if (isOpen) sessionStorage.setItem(openKey, '1')
-    else sessionStorage.removeItem(openKey)
+    sessionStorage.setItem(openKey, isOpen ? '1' : '')
   } catch {
     // The browser blocks storage: the next page starts with a closed panel.
   }
@@ -168,7 +168,7 @@ function storeOpen(isOpen: boolean): void {
 
 function wasOpen(): boolean {
   try {
-    return sessionStorage.getItem(openKey) !== null && !matchMedia(smallScreen).matches
+    return sessionStorage.getItem(openKey) === '1' && !matchMedia(smallScreen).matches
   } catch {
     return false
   }

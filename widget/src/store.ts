@@ -1,6 +1,6 @@
 /**
  * The widget's state in `localStorage`, one entry per site: visitor token, send queue and read position. A customer whom the site
- * signed in has an entry of their own, without the token: it must not outlive the page, because the next person may use the browser.
+ * signed in has an entry of their own, without token and draft: they must not outlive the page, because the next person may use the browser.
  *
  * All tabs of a site share the entry, so every update reads it first. If a write fails (storage blocked or full), the state
  * stays in memory until the page closes, and the stale entry in storage is ignored.
@@ -28,6 +28,8 @@ type StoredState = {
   /** Id of the newest message that the visitor saw with the panel open. */
   seen?: string | undefined
   queue: QueuedMessage[]
+  /** The text in the message field. */
+  draft?: string | undefined
   /** The settings of the last page view, used when the page opens offline. */
   settings?: Settings
 }
@@ -65,7 +67,10 @@ export function createStore(siteId: string, visitorId?: string): Store {
       const state = read()
       memory = { ...state, ...change(state) }
       try {
-        localStorage.setItem(key, JSON.stringify(visitorId ? { ...memory, token: undefined } : memory))
+        localStorage.setItem(
+          key,
+          JSON.stringify(visitorId ? { ...memory, token: undefined, draft: undefined } : memory),
+        )
         isPersisted = true
       } catch {
         isPersisted = false

@@ -33,6 +33,7 @@ export function Controls({ report, request, shown }: ControlsProps) {
     if (from && to) setSearch({ period: value, from, to })
   }
   const isFiltered = Object.keys(filters).length > 0
+  const isAnyBlocked = offered.some((name) => !request.canAdd(name))
   return (
     <search className="row toolbar reports-controls" aria-label={text.label}>
       <Select
@@ -75,6 +76,7 @@ export function Controls({ report, request, shown }: ControlsProps) {
           onClick={() => setSearch(Object.fromEntries(Object.keys(filters).map((name) => [name, ''])))}
         />
       )}
+      {isAnyBlocked && <p className="soft small reports-blocked">{text.blocked}</p>}
     </search>
   )
 }
@@ -108,7 +110,7 @@ function Filter({ name, report, request }: FilterProps) {
       value={value}
       disabled={isBlocked}
       options={[
-        ['', isBlocked ? text.blocked[name] : text.all[name]],
+        ['', isBlocked ? text.filters[name] : text.all[name]],
         ...options,
         ...(name in text.none && report !== 'availability'
           ? [['none', text.none[name as keyof typeof text.none]] as const]

@@ -33,7 +33,9 @@ export function Frame<Data extends Common>({ name, request, report, csv, childre
     <Page
       title={reportWords.title(reportWords.names[name])}
       lead={reportWords.leads[name]}
-      actions={data && <AnchorButton label={reportWords.controls.csv} icon="download" href={csv} download />}
+      actions={
+        data && !request.fault && <AnchorButton label={reportWords.controls.csv} icon="download" href={csv} download />
+      }
     >
       <ReportTabs />
       <Controls report={name} request={request} shown={data} />

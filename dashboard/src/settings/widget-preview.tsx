@@ -69,6 +69,13 @@ function sampleChat(memberNames: Props['memberNames']): Chat {
   const ignore = () => {}
   return {
     ...{ view: () => view, start: ignore, send: ignore, tap: ignore, sendFile: ignore, retry: ignore },
-    ...{ loadEarlier: async () => {}, setOpen: ignore, setTyping: ignore, reconnect: ignore, stop: ignore },
+    ...{
+      loadEarlier: async () => {},
+      setOpen: ignore,
+      draft: () => '',
+      setDraft: ignore,
+      reconnect: ignore,
+      stop: ignore,
+    },
   }
 }

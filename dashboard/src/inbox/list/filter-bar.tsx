@@ -29,9 +29,12 @@ const { list, flow } = words.inbox
 type FilterBarProps = { filters: Filters; hasSidebar: boolean }
 
 export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
-  const counts = useCall('GET /conversations/counts', {}, { live: true }).data
-  // The others count open conversations.
-  const openCounts = filters.status === 'open' ? counts : undefined
+  const allCounts = useCall('GET /conversations/counts', {}, { live: true }).data
+  // Counts without a filter would contradict a list with it.
+  const assignedCounts = filters.bot || countFilters(filters) > 0 ? undefined : allCounts
+  const counts = filters.assigned ? undefined : assignedCounts
+  // Those of the buttons are of open conversations.
+  const openOf = <Counts,>(all: Counts) => (filters.status === 'open' ? all : undefined)
   const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
   const unreadMentions = useUnreadMentions()
   const [mentionsInUrl, setMentions] = useSearchParam('mentions')
@@ -58,12 +61,16 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
           <legend className="offscreen">{list.filters}</legend>
           {!hasSidebar && (
             <>
-              <Toggle isOn={filters.assigned === 'me'} count={openCounts?.mine} onClick={() => toggleAssigned('me')}>
+              <Toggle
+                isOn={filters.assigned === 'me'}
+                count={openOf(assignedCounts)?.mine}
+                onClick={() => toggleAssigned('me')}
+              >
                 {list.mine}
               </Toggle>
               <Toggle
                 isOn={filters.assigned === unassigned}
-                count={openCounts?.unassigned}
+                count={openOf(assignedCounts)?.unassigned}
                 onClick={() => toggleAssigned(unassigned)}
               >
                 {list.unassigned}
@@ -72,7 +79,7 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
           )}
           <Toggle
             isOn={filters.unread}
-            count={openCounts?.unread}
+            count={openOf(counts)?.unread}
             onClick={() => setFilters({ unread: !filters.unread })}
           >
             {list.unread}

@@ -13,7 +13,7 @@ import type { Changed } from '../../words/en/inbox-flow.ts'
 import { words } from '../../words/words.ts'
 import { changeConversations, customerOf, findConversation } from './conversations.ts'
 import type { Conversation } from './data.ts'
-import { hasScheduled } from './scheduled.ts'
+import { describeWaiting } from './scheduled.ts'
 import type { Patch } from './unconfirmed.ts'
 
 const { flow } = words.inbox
@@ -26,6 +26,8 @@ type Change = {
   body: Body
   patch: Patch
   text: (changed: Changed) => string
+  /** What the member may not expect of it, at the end of its toast. */
+  hint?: string | undefined
   /** Sent together with a reply, which its toast confirms. */
   isReplied?: boolean | undefined
 }
@@ -41,6 +43,7 @@ type Undoable = {
   /** The customer of the first conversation. */
   name: string
   text: (changed: Changed) => string
+  hint?: string | undefined
   undo: () => void
 }
 type Done = Undoable & { at: number; isOver: boolean }
@@ -105,7 +108,8 @@ function showChanges(toast: Toast, kind: string, changes: readonly Done[]): void
   const undoAll = () => {
     for (const one of changes.toReversed()) one.undo()
   }
-  toast.success(first.text({ count, name: first.name, isBrief: isMany }), {
+  const hint = changes.find((one) => one.hint)?.hint
+  toast.success(first.text({ count, name: first.name, isBrief: isMany }) + (hint ? `. ${hint}` : ''), {
     key: kind,
     undo: {
       run: undoAll,
@@ -166,7 +170,7 @@ export function useChanges() {
       const { body, isReplied } = change
       const kind = JSON.stringify([body, isReplied])
       const text = isReplied ? (changed: Changed) => flow.replied(changed, change.text) : change.text
-      const done = rememberChange(toast, { kind, field: fieldOf(body), ids, name, text, undo })
+      const done = rememberChange(toast, { kind, field: fieldOf(body), ids, name, text, hint: change.hint, undo })
       isSaved.then(
         (failedCount) => failedCount > 0 && toast.error(new CallError(404, 'not_found', flow.notFound(failedCount))),
         (error: unknown) => {
@@ -178,14 +182,11 @@ export function useChanges() {
     return {
       setStatus(ids: readonly string[], status: Conversation['status'], onUndo?: () => void, isReplied?: boolean) {
         const patch = () => ({ status, ...(status === 'pending' ? {} : { snoozed_until: null }) })
-        const text = (changed: Changed) => {
-          const isInNoList = status !== 'closed' && ids.every((id) => findConversation(id)?.inbox_at === null)
-          const hint = isInNoList
-            ? words.automatedHint
-            : status === 'closed' && ids.some(hasScheduled) && flow.stillScheduled
-          return flow.changed[status](changed) + (hint ? `. ${hint}` : '')
-        }
-        apply(ids, { body: { status }, patch, text, isReplied }, onUndo)
+        const rows = ids.map((id) => findConversation(id))
+        const isInNoList = status !== 'closed' && rows.every((row) => row?.inbox_at === null)
+        const waiting = status === 'closed' ? rows.flatMap((row) => (row && describeWaiting(row)) ?? []) : []
+        const hint = isInNoList ? words.automatedHint : waiting[0]
+        apply(ids, { body: { status }, patch, text: flow.changed[status], hint, isReplied }, onUndo)
       },
       assign(ids: readonly string[], agent: Agent | null) {
         const assigned = agent && { id: agent.id, name: agent.name, email: agent.email }

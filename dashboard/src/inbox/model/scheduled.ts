@@ -1,7 +1,10 @@
 /** Messages to send later: those of a conversation, and adding some. */
 import { call, type InputOf, type ItemOf, invalidate, newIdempotencyKey, queryClient, usePages } from '../../lib/api.ts'
+import { words } from '../../words/words.ts'
 import type { Conversation } from './data.ts'
 import type { Body } from './unconfirmed.ts'
+
+const { flow } = words.inbox
 
 export type Scheduled = ItemOf<'GET /conversations/{id}/scheduled-messages'>
 export type SendTime = Pick<
@@ -25,11 +28,20 @@ export function useScheduled(conversationId: string): Scheduled[] {
   return items.toSorted((one, other) => one.send_at.localeCompare(other.send_at) || one.id.localeCompare(other.id))
 }
 
-/** Whether a message waits for its time, as far as the page knows: it does if the conversation was open. */
-export const hasScheduled = (conversationId: string): boolean =>
-  queryClient
-    .getQueryData<{ pages: { data: Scheduled[] }[] }>([listCall, openInput(conversationId)])
-    ?.pages.some(({ data }) => data.some(({ state }) => state === 'scheduled')) === true
+/** Whether it will be put on hold at its time: the customer has written since it was written. */
+export const willBeHeld = (
+  { state, hold_if_customer_writes: isHoldable, updated_at: writtenAt }: Scheduled,
+  { last_inbound_at: customerAt }: Pick<Conversation, 'last_inbound_at'>,
+): boolean => state === 'scheduled' && isHoldable && customerAt !== null && customerAt > writtenAt
+
+/** What happens to the waiting messages of a conversation that is closed, as far as the page knows: it does if the conversation was open. */
+export function describeWaiting(conversation: Conversation): string | undefined {
+  const waiting = queryClient
+    .getQueryData<{ pages: { data: Scheduled[] }[] }>([listCall, openInput(conversation.id)])
+    ?.pages.flatMap(({ data }) => data)
+  if (waiting?.some((one) => one.state === 'scheduled' && !willBeHeld(one, conversation))) return flow.stillScheduled
+  return waiting?.some((one) => one.state === 'held' || willBeHeld(one, conversation)) ? flow.stillHeld : undefined
+}
 
 /** Schedules the messages of a reply, all or none: its text is still in the reply box. */
 export async function schedule(conversationId: string, bodies: readonly Body[], time: SendTime): Promise<void> {

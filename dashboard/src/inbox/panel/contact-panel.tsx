@@ -22,6 +22,7 @@ import { nameOf, usernamesOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
 import { LabelChip } from '../../ui/label.tsx'
+import { LeaveGuard } from '../../ui/leave-guard.tsx'
 import { QueryView, WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
@@ -294,8 +295,10 @@ function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void
   const initial = { name: contact.name ?? '', email: contact.email ?? '', company: contact.company ?? '' }
   const { values, errors, bind } = useFormFields(initial, change.error)
   const submit = () => change.mutate({ params: { id: contact.id }, body: values })
+  const isChanged = names.some((name) => values[name] !== initial[name])
   return (
     <Form className="stack inbox-contact-form" onSubmit={submit} noValidate>
+      <LeaveGuard isChanged={isChanged && !change.isPending} />
       {names.map((name, index) => (
         <InputField
           key={name}

@@ -10,7 +10,7 @@ import { CallButton, ConfirmButton, FormDialog } from '../../ui/dialogs.tsx'
 import { words } from '../../words/words.ts'
 import { findTimeFault } from '../actions/later-dialog.tsx'
 import type { Conversation } from '../model/data.ts'
-import { lastReplyAt, type Scheduled, useScheduled } from '../model/scheduled.ts'
+import { lastReplyAt, type Scheduled, useScheduled, willBeHeld } from '../model/scheduled.ts'
 import { Text } from './text.tsx'
 
 const { later, message: messageWords } = words.inbox
@@ -22,11 +22,13 @@ export default function ScheduledMessages({ conversation }: { conversation: Conv
   const closesAt = lastReplyAt(conversation)
   const isTooLate = ({ state, send_at: at, content }: Scheduled) =>
     state === 'scheduled' && content.type !== 'template' && closesAt !== null && Date.parse(at) > closesAt
+  const warningOf = (message: Scheduled) =>
+    willBeHeld(message, conversation) ? later.willBeHeld : isTooLate(message) ? later.tooLate : undefined
   if (scheduled.length === 0) return null
   return (
     <section className="stack inbox-later" aria-label={later.list}>
       {scheduled.map((message) => (
-        <Entry key={message.id} message={message} isTooLate={isTooLate(message)} />
+        <Entry key={message.id} message={message} warning={warningOf(message)} />
       ))}
     </section>
   )
@@ -34,11 +36,11 @@ export default function ScheduledMessages({ conversation }: { conversation: Conv
 
 type EntryProps = {
   message: Scheduled
-  /** The reply window is closed at its time. */
-  isTooLate: boolean
+  /** Why it will not be sent at its time. */
+  warning: string | undefined
 }
 
-function Entry({ message, isTooLate }: EntryProps) {
+function Entry({ message, warning }: EntryProps) {
   const { id, state, send_at: at, author } = message
   const me = useMe()
   const canWrite = useCanWrite() && state !== 'sending'
@@ -54,7 +56,7 @@ function Entry({ message, isTooLate }: EntryProps) {
         </p>
       </header>
       <Content message={message} />
-      {isTooLate && <p className="inbox-later-warning">{later.tooLate}</p>}
+      {warning && <p className="inbox-later-warning">{warning}</p>}
       {canWrite && (
         <footer>
           <Button label={later.edit} size="small" onClick={() => setEditing(true)} />

@@ -129,6 +129,7 @@ export const flow = {
     closed: (changed: Changed) => `${subjectOf(changed)} closed`,
   },
   stillScheduled: 'A scheduled message will still be sent',
+  stillHeld: 'A scheduled message is on hold for your decision',
   /** A change that was sent together with a reply. */
   replied: (changed: Changed, text: (changed: Changed) => string) =>
     `${changed.count === 1 ? 'Reply' : `${changed.count} replies`} sent. ${text({ ...changed, isBrief: false })}`,

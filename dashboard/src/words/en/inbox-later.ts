@@ -5,6 +5,7 @@ export const later = {
   closes: (at: string) => `The reply window closes on ${at}, unless the customer writes again.`,
   afterWindow: 'window closed',
   tooLate: 'The reply window is closed then. The message is sent only if the customer writes again before.',
+  willBeHeld: 'The customer has written since. It is put on hold then and waits for your decision.',
   inOneHour: 'In 1 hour',
   thisMorning: 'This morning',
   thisEvening: 'This evening',

@@ -36,7 +36,7 @@ export const reports = {
       '90': 'Last 90 days',
       this_month: 'This month',
       last_month: 'Last month',
-      own: 'Own dates',
+      own: 'Custom dates',
     },
     from: 'First day',
     to: 'Last day',
@@ -59,14 +59,8 @@ export const reports = {
       member: 'No member',
       label: 'No label',
     },
-    /** In place of the choices: the service has no such combination. */
-    blocked: {
-      team: 'Team: clear the other filter first',
-      connection: 'Connection: clear the other filter first',
-      member: 'Member: clear the other filter first',
-      label: 'Label: clear the other filter first',
-      target: 'Target: clear the other filter first',
-    },
+    /** The service has no such combination. */
+    blocked: 'A disabled filter cannot be combined with the chosen ones. Remove one of them first.',
     /** Of an id in the address that does not exist any more. */
     gone: {
       team: 'Deleted team',
