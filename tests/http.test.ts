@@ -6,7 +6,17 @@ import { test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib'
 import { assertRefused, assertStatus } from './assertions.ts'
 import { createLog, eventNames } from './internals.ts'
-import { assertBadRequest, createBrowser, type Json, signIn, start, times, until, withProvider } from './support.ts'
+import {
+  assertBadRequest,
+  createBrowser,
+  dataOf,
+  type Json,
+  signIn,
+  start,
+  times,
+  until,
+  withProvider,
+} from './support.ts'
 
 /** What comes back on a bare connection until the server closes it. */
 function talk(url: string, write: (send: (text: string) => void) => void): Promise<string> {
@@ -486,6 +496,25 @@ test('readiness names a loop that keeps failing, until it recovers', async (t) =
   assert.deepEqual(await readiness(), { status: 503, body: { ready: false, failing: ['broadcasts'] } })
   await db`alter table broadcasts_elsewhere rename to broadcasts`
   await until('the loop to work again', async () => (await readiness()).status === 200)
+})
+
+test('readiness does not wait for the end of a broadcast that goes on after a failure', async (t) => {
+  const health = { ...times.health, graceMs: 100 }
+  const world = await start(t, { alone: 'DDL', times: { ...times, health } })
+  const { url, api, db } = world
+  await world.connect({ messagesPerSecond: 10 })
+  const readiness = async () => {
+    const response = await fetch(`${url}/readyz`)
+    return { status: response.status, text: await response.text() }
+  }
+  const recipients = Array.from({ length: 200 }, (_, i) => ({ to: `+1415559${String(i).padStart(4, '0')}` }))
+  const broadcast = { name: 'News', template: { name: 'hello_world' }, recipients }
+  const { id } = dataOf(await api.post('/broadcasts', broadcast), 202)
+  await db`alter table broadcast_paces rename to broadcast_paces_elsewhere`
+  await until('the loop to be named', async () => (await readiness()).text.includes('broadcast-sends'))
+  await db`alter table broadcast_paces_elsewhere rename to broadcast_paces`
+  await until('the loop to work again', async () => (await readiness()).status === 200)
+  assert.equal(dataOf(await api.get(`/broadcasts/${id}`)).status, 'sending')
 })
 
 test('every operation and event is described, with examples that its schemas allow', async (t) => {

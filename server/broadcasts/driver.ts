@@ -37,6 +37,8 @@ export type DriverContext = {
   readStored: (key: string) => Promise<Connection | undefined>
   settle: ReturnType<typeof createSettler>
   recordAnswer: ReturnType<typeof createAnswerRecorder>
+  /** Called after each hand-over. */
+  onHandOver: () => void
   inFlight: InFlight
   signals: Signals
   log: FastifyBaseLogger
@@ -71,7 +73,7 @@ export class Driver {
 
   /** Hands recipients over at the pace of the number. Ends also when the number was disconnected. */
   async run(first: Connection): Promise<void> {
-    const { pools, channel, readConnection, inFlight, policy, times, isStopped } = this.#context
+    const { pools, channel, readConnection, onHandOver, inFlight, policy, times, isStopped } = this.#context
     // A new connection has no row yet, and `handOver` takes a missing row for one that another process has locked.
     await createPace(pools.broadcasts, first)
     for (;;) {
@@ -83,6 +85,7 @@ export class Driver {
         continue
       }
       const batch = await withRetries(() => handOver(pools.broadcasts, { connection, channel, limit, policy, times }))
+      onHandOver()
       if (batch.kind === 'idle') return
       if (batch.kind === 'busy') {
         // A number that was disconnected and connected again has lost its row.

@@ -73,6 +73,8 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
   const coalesce = createCoalescer()
   let polling = Promise.resolve()
   let isStopped = false
+  // A run lasts as long as its broadcast.
+  const progressed = () => health.progressed('broadcast-sends')
   const readStored = (key: string) => {
     const [workspaceId = '', id = ''] = key.split(' ')
     return getUsableConnection(db, sealer, workspaceId, id)
@@ -85,6 +87,7 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     readConnection: createTtlCache(readStored, times.cacheMs),
     settle: createSettler(pools.settle, { publicUrl, follower: recipientFollower }),
     recordAnswer: createAnswerRecorder(pools.broadcasts),
+    onHandOver: progressed,
     inFlight,
     wake,
     isStopped: () => isStopped,
@@ -125,8 +128,13 @@ export function startBroadcasts(context: BroadcastContext): BroadcastLoop {
     }
   }
 
-  const fill = (workspaceId: string, id: string) =>
-    fillBroadcast({ db, channel, fields, workspaceId, id, onChunk: wake, isStopped: () => isStopped })
+  function fill(workspaceId: string, id: string): Promise<void> {
+    const onChunk = () => {
+      progressed()
+      wake()
+    }
+    return fillBroadcast({ db, channel, fields, workspaceId, id, onChunk, isStopped: () => isStopped })
+  }
 
   async function drive({ workspace_id: workspaceId, id, connection_id: connectionId }: OpenBroadcast): Promise<void> {
     const connection = connectionId ? await driverContext.readConnection(`${workspaceId} ${connectionId}`) : undefined

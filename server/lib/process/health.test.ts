@@ -27,6 +27,20 @@ test('a loop fails after 30 s without a success, and recovers with the next one'
   assert.deepEqual(health.failing(), ['digest'])
 })
 
+test('a loop works again with the first part of a long round that succeeds', async () => {
+  let now = 0
+  const health = createHealth(times.health, () => now)
+  await assert.rejects(health.watch('broadcast-sends', fail))
+  const ending = Promise.withResolvers<void>()
+  const round = health.watch('broadcast-sends', () => ending.promise)
+  now = 30_000
+  assert.deepEqual(health.failing(), ['broadcast-sends'])
+  health.progressed('broadcast-sends')
+  assert.deepEqual(health.failing(), [])
+  ending.resolve()
+  await round
+})
+
 test('a full disk counts at once, whichever part it fails, and for some seconds', async () => {
   let now = 0
   const health = createHealth(times.health, () => now)

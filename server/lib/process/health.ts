@@ -18,6 +18,8 @@ export type Health = {
   register(loop: string): void
   /** Runs one round of a loop and records whether it threw. */
   watch<Result>(loop: string, run: () => Promise<Result>): Promise<Result>
+  /** Records that a part of a long round has succeeded: its loop works, although the round goes on. */
+  progressed(loop: string): void
   /** Records an error of a request. */
   note(error: unknown): void
   /** The names of the failing loops, and `disk` if a write failed in the last seconds because a disk is full. */
@@ -33,17 +35,21 @@ export function createHealth({ graceMs, diskMs }: Times['health'], now = () => p
   const note: Health['note'] = (error) => {
     if (outageOf(error) === 'disk') diskFullAt = now()
   }
+  const progressed: Health['progressed'] = (loop) => {
+    failingSince.delete(loop)
+    succeededAt.set(loop, now())
+  }
   const isFailing = (loop: string): boolean => now() - (failingSince.get(loop) ?? now()) >= graceMs
   return {
     note,
+    progressed,
     register(loop) {
       if (!succeededAt.has(loop)) succeededAt.set(loop, null)
     },
     async watch(loop, run) {
       try {
         const result = await run()
-        failingSince.delete(loop)
-        succeededAt.set(loop, now())
+        progressed(loop)
         return result
       } catch (error) {
         note(error)
