@@ -9,12 +9,12 @@ import { connect } from '../server/lib/postgres/db.ts'
 import { testSettings } from './database.ts'
 import { until } from './until.ts'
 
-const programs = '/usr/lib/postgresql/15/bin'
+export const postgres15Programs = '/usr/lib/postgresql/15/bin'
 const username = 'parley'
 
 /** Undefined: it is not installed and cannot be. PostgreSQL refuses to run as root, so root runs it as the user of the package. */
 export async function startPostgres15(): Promise<{ address: DatabaseAddress; stop(): Promise<unknown> } | undefined> {
-  if (!resolvePackage('postgresql-15', [join(programs, 'postgres')], { install: true })) {
+  if (!resolvePackage('postgresql-15', [join(postgres15Programs, 'postgres')], { install: true })) {
     console.error('PostgreSQL 15 is not available: the tests on it are skipped.')
     return undefined
   }
@@ -24,7 +24,7 @@ export async function startPostgres15(): Promise<{ address: DatabaseAddress; sto
   const prefix =
     process.getuid?.() === 0 ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--'] : []
   const command = (program: string, ...args: string[]) => {
-    const [file = '', ...rest] = [...prefix, join(programs, program), ...args]
+    const [file = '', ...rest] = [...prefix, join(postgres15Programs, program), ...args]
     return [file, rest] as const
   }
   const creating = ['--pgdata', data, '--username', username, '--auth', 'trust', '--encoding', 'UTF8']

@@ -22,6 +22,7 @@ import { resolvePackage } from '../scripts/packages.ts'
 import { type DatabaseAddress, startEmbeddedPostgres } from '../server/lib/embedded/postgres.ts'
 import { startChromium } from './chromium.ts'
 import { createTemplate, testSettings } from './database.ts'
+import { whyNoPatroni } from './patroni.ts'
 import { resolvePgbouncer } from './pgbouncer.ts'
 import { startPostgres15 } from './postgres-15.ts'
 import { type Counts, type Outcome, runTests } from './rerun.ts'
@@ -49,6 +50,8 @@ if (isInstallation) {
   resolvePackage('mypy', ['/usr/bin/mypy'], { install: true })
   resolvePackage('prometheus', ['/usr/bin/promtool'], { install: true })
   resolvePackage('iproute2', ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'], { install: true })
+  const noPatroni = whyNoPatroni({ install: true })
+  if (noPatroni) console.error(`The test of Patroni is skipped: ${noPatroni}.`)
 }
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'))
 const [postgres, postgres15] = await Promise.all([

@@ -1,57 +1,40 @@
 /** Failover: the primary database dies under load on all journeys, and its standby takes over. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { audit } from '../../soak/audit.ts'
 import { type Cluster, startCluster } from '../../soak/cluster.ts'
+import { assertNothingDiffers, untilProgress, untilReady } from '../../soak/journeys.ts'
 import { type Load, startLoad } from '../../soak/load.ts'
-import { startStack } from '../../soak/stack.ts'
+import { type Stack, startStack } from '../../soak/stack.ts'
 import { connect } from '../internals.ts'
-import { until } from '../support.ts'
 
 async function startAll(t: TestContext, isSynchronous: boolean) {
   const cluster = await startCluster(t, { isSynchronous })
   const stack = await startStack(t, { databaseUrl: cluster.url })
   const load = await startLoad(t, stack, { pauseMs: 60, broadcastEveryMs: 4_000, broadcastSize: 30 })
-  await until('load on all journeys', async () => isEveryJourneyPast(load, { sends: 50, inbound: 25, contacts: 12 }))
+  await untilProgress(load, 'load on all journeys')
   return { cluster, stack, load }
 }
 
-const isEveryJourneyPast = (load: Load, least: Record<string, number>) => {
-  const counts = load.counts()
-  return Object.entries(least).every(([what, count]) => (counts[what] ?? 0) >= count)
-}
-
 /** The primary is gone for `downMs`, then the standby is promoted. Returns how long it took until every journey worked: 2 to 6 s on an idle machine (`bench/RESULTS.md`). */
-async function failOver(cluster: Cluster, load: Load, isReady: () => Promise<boolean>, downMs = 2_000) {
+async function failOver(cluster: Cluster, { services }: Stack, load: Load, downMs = 2_000) {
   await cluster.killPrimary()
   await new Promise((resolve) => setTimeout(resolve, downMs))
   await cluster.promote()
-  const promotedAt = Date.now()
-  const before = load.counts()
-  const more = Object.fromEntries(
-    ['sends', 'inbound', 'contacts', 'streamed'].map((what) => [what, (before[what] ?? 0) + 10]),
-  )
-  await until('every journey to work again', async () => isEveryJourneyPast(load, more) && (await isReady()))
-  return Date.now() - promotedAt
+  const promotedAt = performance.now()
+  await untilProgress(load, 'every journey to work again')
+  await untilReady(services)
+  return Math.round(performance.now() - promotedAt)
 }
 
 test('with synchronous replication a failover loses nothing acknowledged and sends nothing twice', async (t) => {
   const { cluster, stack, load } = await startAll(t, true)
-  const isReady = async () => {
-    const answers = await Promise.all(stack.services.map(({ url }) => fetch(`${url}/readyz`).catch(() => undefined)))
-    return answers.every((answer) => answer?.status === 200)
-  }
-  const tookMs = await failOver(cluster, load, isReady)
-  t.diagnostic(`recovered ${tookMs} ms after the promotion`)
-  await load.stop()
-  const differences = await audit(stack, load)
-  load.end()
-  assert.deepEqual(differences, [])
+  t.diagnostic(`recovered ${await failOver(cluster, stack, load)} ms after the promotion`)
+  await assertNothingDiffers(t, stack, load)
 })
 
 test('with asynchronous replication a failover loses at most the last moments, and everything works again', async (t) => {
   const { cluster, stack, load } = await startAll(t, false)
-  const tookMs = await failOver(cluster, load, async () => true)
+  const tookMs = await failOver(cluster, stack, load)
   await load.stop()
   const ids = [...load.asked.sends.values()].flatMap(({ messageId }) => messageId ?? [])
   const stored = await stack.db<{ id: string }[]>`
@@ -66,8 +49,8 @@ test('with asynchronous replication a failover loses at most the last moments, a
 const skip = process.platform !== 'linux' && 'finds the processes of PostgreSQL with the ps of Linux'
 
 test('a primary that hangs without closing its connections is left for the promoted standby', { skip }, async (t) => {
-  const { cluster, load } = await startAll(t, false)
-  const tookMs = await failOver({ ...cluster, killPrimary: cluster.freezePrimary }, load, async () => true, 500)
+  const { cluster, stack, load } = await startAll(t, false)
+  const tookMs = await failOver({ ...cluster, killPrimary: cluster.freezePrimary }, stack, load, 500)
   t.diagnostic(`recovered ${tookMs} ms after the promotion`)
   load.end()
 })

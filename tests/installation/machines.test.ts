@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { audit } from '../../soak/audit.ts'
 import { freeze } from '../../soak/freeze.ts'
-import { type Load, startLoad } from '../../soak/load.ts'
+import { assertNothingDiffers, readReadiness, untilProgress, untilReady } from '../../soak/journeys.ts'
+import { startLoad } from '../../soak/load.ts'
 import { services, startMachines } from '../../soak/machines.ts'
 import { cut, enterOwnNetwork, perfect, whyNoNetwork } from '../../soak/network.ts'
 import type { Stack } from '../../soak/stack.ts'
@@ -46,48 +46,11 @@ async function startJourneys(t: TestContext, { pauseMs = 100, times = divideTime
   return { stack, load }
 }
 
-/** Waits until each journey has moved on, for as long as a busy machine may need. */
-async function untilProgress(load: Load, what: string, count = 10): Promise<number> {
-  const startedAt = performance.now()
-  const before = load.counts()
-  const journeys = ['sends', 'inbound', 'contacts', 'streamed']
-  const isPast = (journey: string) => (load.counts()[journey] ?? 0) >= (before[journey] ?? 0) + count
-  await until(what, () => journeys.every(isPast))
-  return Math.round(performance.now() - startedAt)
-}
-
-/** The answers of both services: the status, and the failing checks. */
-const readReadiness = () =>
-  Promise.all(
-    machines.installation.services.map(async ({ url }) => {
-      const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
-      return `${response?.status ?? 'no answer'} ${response?.ok ? '' : await response?.text()}`.trim()
-    }),
-  )
-
 const untilUnready = (...indexes: number[]) =>
   until('the services without a database to say so', async () => {
-    const states = await readReadiness()
+    const states = await readReadiness(machines.installation.services)
     return indexes.every((index) => states[index]?.startsWith('503'))
   })
-
-async function untilReady(): Promise<void> {
-  let last: string[] = []
-  const isReady = async () => {
-    last = await readReadiness()
-    return last.every((status) => status === '200')
-  }
-  await until('both services to be ready', isReady).catch((error) => assert.fail(`${error}: ${last.join(', ')}`))
-}
-
-/** Ends the load and compares. */
-async function assertNothingDiffers(t: TestContext, stack: Stack, load: Load): Promise<void> {
-  await load.stop()
-  const differences = await audit(stack, load)
-  load.end()
-  t.diagnostic(JSON.stringify(load.counts()))
-  assert.deepEqual(differences, [])
-}
 
 test('a cut between Parley and PostgreSQL stops one service, then both, and everything goes on when it heals', {
   skip,
@@ -98,13 +61,13 @@ test('a cut between Parley and PostgreSQL stops one service, then both, and ever
   await untilUnready(0)
   await untilProgress(load, 'the other service to do the work')
   await network.setLinks(['service-1'], ['database'], perfect)
-  await untilReady()
+  await untilReady(machines.installation.services)
 
   await network.setLinks(services, ['database'], cut)
   await untilUnready(0, 1)
   await network.setLinks(services, ['database'], perfect)
   t.diagnostic(`every journey works ${await untilProgress(load, 'every journey to work')} ms after the end of the cut`)
-  await untilReady()
+  await untilReady(machines.installation.services)
   await assertNothingDiffers(t, stack, load)
 })
 
@@ -151,7 +114,7 @@ test('a service that is frozen for longer than its leases sends nothing twice wh
   thaw()
   await network.setLinks(['service-1'], ['database'], perfect)
   await untilProgress(load, 'every journey to work')
-  await untilReady()
+  await untilReady(machines.installation.services)
   await assertNothingDiffers(t, stack, load)
 })
 
@@ -228,7 +191,7 @@ test('a cut between a pooler and PostgreSQL ends by itself', { skip: skipPooler 
   await untilUnready(1)
   await network.setLinks(['pooler'], ['database'], perfect)
   t.diagnostic(`every journey works ${await untilProgress(load, 'every journey to work')} ms after the end of the cut`)
-  await untilReady()
+  await untilReady(machines.installation.services)
   await assertNothingDiffers(t, stack, load)
 })
 
@@ -291,7 +254,7 @@ test('with 200 ms of delay and 5 % of loss on all links everything works', { ski
     const { stack, load } = await startJourneys(t, { pauseMs: 250, times })
     t.diagnostic(`20 more of each in ${await untilProgress(load, 'every journey to go on', 20)} ms`)
     await assertNothingDiffers(t, stack, load)
-    await untilReady()
+    await untilReady(machines.installation.services)
   } finally {
     await network.setLinks(services, ['database', 'provider', 'receiver', 'proxy'], perfect)
     await network.setLinks(['proxy'], ['provider'], perfect)
