@@ -112,10 +112,7 @@ export function createChat({ api, store, onChange, onReply, onCleared, onExpired
 
   function enqueue(content: Pick<QueuedMessage, 'text' | 'tap'>, details?: Details): void {
     const message = { client_id: newId(), at: new Date().toISOString(), ...content }
-    store.update(({ queue }) => ({
-      queue: [...queue, message],
-      ...(details && { ...details, introduced: true }),
-    }))
+    store.update(({ queue }) => ({ queue: [...queue, message], ...(details && { ...details, introduced: true }) }))
     onChange()
     void flush()
   }
