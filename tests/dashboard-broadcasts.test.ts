@@ -119,7 +119,7 @@ test('a member composes, checks, tests and sends a broadcast, and finds the reci
     /^\/contacts\//,
   )
   // Each part of the bar is in its legend.
-  await page.getByText('Delivered, not read').waitFor()
+  await page.getByText('Delivered, not read').and(page.locator(':not(option)')).waitFor()
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed')
   await page.getByRole('row', { name: /Ann Lee/ }).waitFor({ state: 'detached' })
   const link = page.getByRole('link', { name: 'Download CSV' })

@@ -16,12 +16,19 @@ test('the panel edits attributes in place, keeps notes, and merges a duplicate i
   await visit(page, `/inbox/${open.id}`)
   const panel = page.locator('.inbox-contact')
 
-  // Unsaved fields are not lost with the conversation.
+  // Unsaved fields are kept when the panel is hidden, and when another conversation is shown.
   await panel.getByRole('button', { name: 'Edit', exact: true }).click()
   await panel.getByLabel('Name').fill('Anne Porter')
-  await page.locator('.inbox-list [data-row]').last().click()
-  await page.getByRole('dialog', { name: 'Discard changes?' }).getByRole('button', { name: 'Keep editing' }).click()
+  await page.getByRole('button', { name: 'Hide contact' }).click()
+  await panel.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Show contact' }).click()
   assert.equal(await panel.getByLabel('Name').inputValue(), 'Anne Porter')
+  const rows = page.locator('.inbox-list [data-row]')
+  const others = rows.and(page.locator(':not([aria-current])'))
+  await others.first().click()
+  await panel.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+  await others.first().click()
+  await until('the unsaved name', async () => (await panel.getByLabel('Name').inputValue()) === 'Anne Porter')
   await panel.getByRole('button', { name: 'Cancel' }).click()
 
   await panel.getByText('Attributes', { exact: true }).click()

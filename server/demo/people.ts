@@ -88,7 +88,7 @@ export const labelColors: Readonly<Record<string, string>> = {
 
 /** Shared by all members. */
 export const cannedReplies: readonly { shortcut: string; text: string }[] = [
-  { shortcut: 'hours', text: 'The studio is open Tuesday to Saturday, 10 am to 5 pm. On Saturdays there is tea.' },
+  { shortcut: 'hours', text: 'The studio is open Monday to Friday, 9 am to 6 pm, and Saturday, 9 am to 2 pm.' },
   {
     shortcut: 'shipping',
     text: 'Hi {{contact.first_name|there}}, parcels take 2 to 4 days, pallets leave on the 3rd and the 17th. You get a link to follow yours.',

@@ -34,7 +34,7 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
       options={[
         ['', text.withCount(counts.skipped > 0 ? text.allWithSkipped : text.all, formatNumber(total))],
         ...recipientStatuses.map(
-          (each) => [each, text.withCount(detail.counts[each], formatNumber(counts[each]))] as const,
+          (each) => [each, text.withCount(detail.parts[each], formatNumber(counts[each]))] as const,
         ),
       ]}
       onChange={(event) => setStatus(event.target.value)}
@@ -63,7 +63,13 @@ export function Recipients({ broadcast }: { broadcast: Broadcast }) {
       >
         <PagedList
           pages={pages}
-          empty={<EmptyState icon="contacts" title={text.none} text={total === 0 ? text.noneYet : text.noneText} />}
+          empty={
+            total === 0 ? (
+              <EmptyState icon="contacts" title={text.notYet} text={text.noneYet} />
+            ) : (
+              <EmptyState icon="contacts" title={text.none} text={text.noneText} />
+            )
+          }
         >
           {(recipients) => <Table isCompact rows={recipients} keyOf={({ place }) => place} columns={columns} />}
         </PagedList>

@@ -64,18 +64,22 @@ export function BulkBar({ selection }: { selection: Selection }) {
   const change = useChange('POST /contacts/tags', {
     stale: ['GET /contacts', 'GET /contacts/count', 'GET /tags'],
     onDone: ({ count }, { body: { ids: changed, add_tags = [], remove_tags = [] } }) => {
-      setTag('')
+      const changedTags = [...add_tags, ...remove_tags]
+      // The member may have typed another one meanwhile.
+      setTag((typed) => (changedTags.includes(typed.trim()) ? '' : typed))
       const text = add_tags.length > 0 ? contacts.tagged : contacts.untagged
       const undo = () => change.mutate({ body: { ids: changed, add_tags: remove_tags, remove_tags: add_tags } })
-      toast.success(text([...add_tags, ...remove_tags].join(', '), count), undo)
+      toast.success(text(changedTags.join(', '), count), undo)
     },
     reportsError: true,
   })
-  /** The contacts that the change affects: undoing it then restores what was there. */
-  const idsWith = (hasTag: boolean): string[] => {
+  /** Changes the contacts that do not have or lack the tag already: undoing it then restores what was there. */
+  const setTagged = (isAdded: boolean) => {
     const isNamed = (one: { name: string }) => one.name.toLowerCase() === name.toLowerCase()
-    const affected = rows.filter(({ tags }) => tags.some(isNamed) === hasTag).map(({ id }) => id)
-    return affected.length > 0 ? affected : ids
+    const affected = rows.filter(({ tags }) => tags.some(isNamed) !== isAdded).map(({ id }) => id)
+    if (!name || change.isPending) return
+    if (affected.length === 0) return toast.success(isAdded ? contacts.allTagged(name) : contacts.noneTagged(name))
+    change.mutate({ body: { ids: affected, ...(isAdded ? { add_tags: [name] } : { remove_tags: [name] }) } })
   }
   const [isExporting, setExporting] = useState(false)
   const exportSelected = async () => {
@@ -94,10 +98,7 @@ export function BulkBar({ selection }: { selection: Selection }) {
     <div className="row toolbar contacts-bulk" role="toolbar" aria-label={contacts.selection}>
       <strong role="status">{contacts.selected(ids.length, isFull)}</strong>
       <Button label={contacts.selectAll} size="small" onClick={selection.selectAll} />
-      <Form
-        className="contacts-bulk-tag"
-        onSubmit={() => name && change.mutate({ body: { ids: idsWith(false), add_tags: [name] } })}
-      >
+      <Form className="contacts-bulk-tag" onSubmit={() => setTagged(true)}>
         <Combobox
           className="input"
           suggestions={known.map((one) => one.name)}
@@ -106,14 +107,15 @@ export function BulkBar({ selection }: { selection: Selection }) {
           maxLength={80}
           value={tag}
           onChange={setTag}
-          onCommit={setTag}
+          // Enter with the text, or a suggestion, which is for both buttons.
+          onCommit={(value) => (value === tag ? setTagged(true) : setTag(value))}
         />
         <SubmitButton label={contacts.addTag} size="small" disabled={!name} busy={change.isPending} />
         <Button
           label={contacts.removeTag}
           size="small"
           disabled={!name || change.isPending}
-          onClick={() => change.mutate({ body: { ids: idsWith(true), remove_tags: [name] } })}
+          onClick={() => setTagged(false)}
         />
       </Form>
       {isManager && (

@@ -19,9 +19,12 @@ type Props = {
 
 export default function LaterDialog({ closesAt, anchor, onChoose, onClose }: Props) {
   const [now] = useState(() => new Date())
-  const [time, setTime] = useState(() =>
-    toDatetimeLocal(Math.min(now.getTime() + dayMs, closesAt ?? Number.POSITIVE_INFINITY)),
-  )
+  const [time, setTime] = useState(() => {
+    // Well before the end of the reply window.
+    const latest =
+      closesAt === null ? Number.POSITIVE_INFINITY : Math.max(closesAt - hourMs, now.getTime() + 5 * minuteMs)
+    return toDatetimeLocal(Math.min(now.getTime() + dayMs, latest))
+  })
   const [isHoldable, setHoldable] = useState(true)
   const [error, setError] = useState('')
   const isTooLate = (at: number) => closesAt !== null && at > closesAt
@@ -77,7 +80,9 @@ export default function LaterDialog({ closesAt, anchor, onChoose, onClose }: Pro
   )
 }
 
-const dayMs = 86_400_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
 const maxDays = 90
 
 /** The text of an error for the value of a date and time field; empty when it is usable. */
@@ -94,7 +99,7 @@ const morningHour = 9
 
 /** The times that the dialog offers, by the clock of the browser. */
 function listTimes(now: Date): TimeChoice[] {
-  const inOneHour = new Date(now.getTime() + 3_600_000)
+  const inOneHour = new Date(now.getTime() + hourMs)
   const morning = hourIn(now, 0, morningHour)
   const evening = hourIn(now, 0, eveningHour)
   const daysToMonday = (8 - now.getDay()) % 7 || 7

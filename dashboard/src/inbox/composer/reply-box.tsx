@@ -13,7 +13,7 @@ import { words } from '../../words/words.ts'
 import { useActions } from '../actions/actions.ts'
 import { type Conversation, type Message, summaryOf } from '../model/data.ts'
 import { isLastSent } from '../model/outbox.ts'
-import { readDraftFiles, storeDraftFiles, useReplyDraft } from '../model/reply-drafts.ts'
+import { addLateFile, readDraftFiles, storeDraftFiles, useLateFiles, useReplyDraft } from '../model/reply-drafts.ts'
 import { type SendTime, schedule } from '../model/scheduled.ts'
 import type { Body } from '../model/unconfirmed.ts'
 import { Preview, Text } from '../thread/text.tsx'
@@ -51,12 +51,15 @@ export function ReplyBox({ conversation, quoted, onQuoteDone, guard, onSend, onT
   const toast = useToast()
   const [tool, setTool] = useState<Tool>()
   const [storedFiles] = useState(() => readDraftFiles(id))
-  const { attachments, add, addUploaded, remove } = useAttachments(storedFiles)
+  const { attachments, add, addUploaded, remove } = useAttachments(storedFiles, (file) => addLateFile(id, file))
   const box = useRef<HTMLTextAreaElement>(null)
   const actions = useActions(id)
   /** Runs after the reply is sent, in place of returning to the box. */
   const afterSend = useRef<(() => void) | undefined>(undefined)
   useAutoHeight(box, text)
+  const lateFiles = useLateFiles()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the stored files change with each late one.
+  useEffect(() => addUploaded(readDraftFiles(id)), [id, lateFiles])
   useEffect(() => {
     storeDraftFiles(
       id,

@@ -13,11 +13,17 @@ const { template: labels } = words.inbox
 
 export type TemplateSend = InputOf<'POST /contacts/{id}/conversations'>['body']['template']
 
-type Props = { template: Template; onSend: (template: TemplateSend, text: string) => void }
+type Props = {
+  template: Template
+  /** The values at first. */
+  initial: TemplateParams | undefined
+  onChange: (params: TemplateParams) => void
+  onSend: (template: TemplateSend, text: string) => void
+}
 
-export function TemplateForm({ template, onSend }: Props) {
+export function TemplateForm({ template, initial = {}, onChange, onSend }: Props) {
   const { name, language, account } = template
-  const [params, setParams] = useState<TemplateParams>({})
+  const [params, setParams] = useState(initial)
   const [isSubmitted, setSubmitted] = useState(false)
   const settledParams = useDebounced(params, 120)
   // The resulting text, which the thread shows until the service has stored the message.
@@ -29,6 +35,10 @@ export function TemplateForm({ template, onSend }: Props) {
   const missing = missingValues(template, params)
   const errors = isSubmitted ? Object.fromEntries(missing.map((path) => [path, labels.required])) : {}
   const hasNoValues = missing.length === 0 && Object.keys(params).length === 0
+  const change = (next: TemplateParams) => {
+    setParams(next)
+    onChange(next)
+  }
   const submit = () => {
     setSubmitted(true)
     if (missing.length === 0) onSend({ name, language, params }, preview.data?.text ?? '')
@@ -38,7 +48,7 @@ export function TemplateForm({ template, onSend }: Props) {
       <div className="stack inbox-fill-values">
         <h3>{labels.values}</h3>
         {hasNoValues && <p className="soft small">{labels.noValues}</p>}
-        <TemplateValues template={template} params={params} errors={errors} onChange={setParams} />
+        <TemplateValues template={template} params={params} errors={errors} onChange={change} />
       </div>
       <div className="inbox-fill-preview">
         <h3>{labels.preview}</h3>

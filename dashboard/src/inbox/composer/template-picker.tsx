@@ -3,8 +3,9 @@ import './template-picker.css'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Button, SearchInput } from '../../../../ui/controls.tsx'
 import { EmptyState } from '../../../../ui/display.tsx'
-import { Dialog } from '../../../../ui/overlays.tsx'
+import { Confirm, Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
+import type { TemplateParams } from '../../lib/calls.ts'
 import { parseTemplate, type Template } from '../../templates/parse-template.ts'
 import { TemplateQuality } from '../../templates/status.tsx'
 import { SyncTemplates } from '../../templates/sync.tsx'
@@ -14,6 +15,7 @@ import { words } from '../../words/words.ts'
 import { TemplateForm, type TemplateSend } from './template-form.tsx'
 
 const { template: labels } = words.inbox
+const { discard } = words.common
 
 type Props = {
   /** The name of the contact. */
@@ -32,6 +34,10 @@ const keyOf = ({ account, name, language }: Template) => `${account} ${name} ${l
 export function TemplatePicker({ name, account, children, onClose, onSend }: Props) {
   const query = useCall('GET /templates', {})
   const [picked, setChosen] = useState<Template>()
+  /** The values of each template, while another one is chosen. */
+  const [drafts] = useState(() => new Map<string, TemplateParams>())
+  const [isAsking, setAsking] = useState(false)
+  const dismiss = () => (drafts.size > 0 ? setAsking(true) : onClose())
   const isOfNumber = (template: Template) => account === undefined || template.account === account
   // Another number may have another provider account.
   const chosen = picked && isOfNumber(picked) ? picked : undefined
@@ -39,32 +45,53 @@ export function TemplatePicker({ name, account, children, onClose, onSend }: Pro
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(true), [])
   return (
-    <Dialog title={labels.title(name)} size="wide" onClose={onClose}>
-      {children}
-      <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
-        {(templates) => {
-          const approved = templates.filter((template) => template.status === 'APPROVED' && isOfNumber(template))
-          if (approved.length === 0) return <NoTemplates />
-          return (
-            <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>
-              <TemplateList templates={approved} chosen={chosen} onChoose={setChosen} />
-              <div className="stack inbox-picker-form">
-                {chosen ? (
-                  <>
-                    <span className="inbox-picker-back">
-                      <Button label={labels.back} size="small" icon="back" onClick={() => setChosen(undefined)} />
-                    </span>
-                    <TemplateForm key={keyOf(chosen)} template={chosen} onSend={onSend} />
-                  </>
-                ) : (
-                  <p className="soft">{labels.choose}</p>
-                )}
+    <>
+      {/* Before the dialog: it closes first, and the focus returns to the page. */}
+      {isAsking && (
+        <Confirm
+          title={discard.title}
+          action={discard.discard}
+          cancel={discard.keep}
+          danger
+          onConfirm={onClose}
+          onClose={() => setAsking(false)}
+        >
+          <p>{discard.dialog}</p>
+        </Confirm>
+      )}
+      <Dialog title={labels.title(name)} size="wide" onClose={dismiss}>
+        {children}
+        <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>
+          {(templates) => {
+            const approved = templates.filter((template) => template.status === 'APPROVED' && isOfNumber(template))
+            if (approved.length === 0) return <NoTemplates />
+            return (
+              <div className="inbox-picker" data-chosen={chosen ? '' : undefined}>
+                <TemplateList templates={approved} chosen={chosen} onChoose={setChosen} />
+                <div className="stack inbox-picker-form">
+                  {chosen ? (
+                    <>
+                      <span className="inbox-picker-back">
+                        <Button label={labels.back} size="small" icon="back" onClick={() => setChosen(undefined)} />
+                      </span>
+                      <TemplateForm
+                        key={keyOf(chosen)}
+                        template={chosen}
+                        initial={drafts.get(keyOf(chosen))}
+                        onChange={(params) => drafts.set(keyOf(chosen), params)}
+                        onSend={onSend}
+                      />
+                    </>
+                  ) : (
+                    <p className="soft">{labels.choose}</p>
+                  )}
+                </div>
               </div>
-            </div>
-          )
-        }}
-      </QueryView>
-    </Dialog>
+            )
+          }}
+        </QueryView>
+      </Dialog>
+    </>
   )
 }
 

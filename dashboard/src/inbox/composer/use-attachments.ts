@@ -13,10 +13,13 @@ export type Attachment = {
   error: string | undefined
 }
 
-export function useAttachments(initial: readonly Uploaded[] = []) {
+/** `onLate`: keeps a file whose upload ends after the form is gone. Without it, such an upload is aborted. */
+export function useAttachments(initial: readonly Uploaded[] = [], onLate?: (uploaded: Uploaded) => void) {
   const [attachments, setAttachments] = useState<readonly Attachment[]>(() => initial.map(toAttachment))
   const requests = useRef(new Map<string, XMLHttpRequest>())
   const count = useRef(0)
+  const isGone = useRef(false)
+  const late = useRef(onLate)
 
   /** `type`: sends the files as this type instead of the one that the service determines. */
   const add = useCallback((files: Iterable<File>, type?: Uploaded['type']) => {
@@ -31,17 +34,23 @@ export function useAttachments(initial: readonly Uploaded[] = []) {
       const request = new XMLHttpRequest()
       requests.current.set(key, request)
       upload(request, file, (percent) => update({ percent }))
-        .then((uploaded) => update({ uploaded: type ? { ...uploaded, type } : uploaded }))
+        .then((answer) => {
+          const uploaded = type ? { ...answer, type } : answer
+          update({ uploaded })
+          if (isGone.current) late.current?.(uploaded)
+        })
         .catch((error: unknown) => update({ error: uploadError(error) }))
         .finally(() => requests.current.delete(key))
     }
   }, [])
   /** Adds files that are uploaded already. */
   const addUploaded = useCallback((files: readonly Uploaded[]) => {
-    setAttachments((all) => [
-      ...all,
-      ...files.filter(({ media_url: url }) => !all.some(({ key }) => key === url)).map(toAttachment),
-    ])
+    setAttachments((all) => {
+      const isKnown = ({ media_url: url }: Uploaded) =>
+        all.some(({ key, uploaded }) => key === url || uploaded?.media_url === url)
+      const added = files.filter((file) => !isKnown(file)).map(toAttachment)
+      return added.length > 0 ? [...all, ...added] : all
+    })
   }, [])
   const remove = useCallback((removed: readonly Attachment[]) => {
     for (const { key, preview } of removed) {
@@ -52,8 +61,10 @@ export function useAttachments(initial: readonly Uploaded[] = []) {
   }, [])
   useEffect(() => {
     const { current: open } = requests
+    isGone.current = false
     return () => {
-      for (const request of open.values()) request.abort()
+      isGone.current = true
+      if (!late.current) for (const request of open.values()) request.abort()
     }
   }, [])
   return { attachments, add, addUploaded, remove }

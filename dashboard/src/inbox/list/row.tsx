@@ -19,7 +19,7 @@ import { DueClock } from '../model/due-clock.tsx'
 import type { Filters } from '../model/filters.ts'
 import { isWaiting } from '../model/outbox.ts'
 import { RowPresence } from '../model/presence.tsx'
-import { readDraftFiles, useDraftText } from '../model/reply-drafts.ts'
+import { readDraftFiles, useDraftText, useLateFiles } from '../model/reply-drafts.ts'
 import { selectUpTo, toggleSelected, useIsSelected } from '../model/selection.ts'
 import { useUnsent } from '../model/unconfirmed.ts'
 import { StatusIcon } from '../thread/status-icon.tsx'
@@ -255,7 +255,8 @@ function UnsentMark({ message }: { message: Message }) {
 function RowNote({ conversationId, isOpen, children }: RowNoteProps) {
   const unsent = useUnsent(conversationId)
   const text = useDraftText(conversationId).trim()
-  // A draft may have only files. They change only while the conversation is open.
+  // A draft may have only files. They change while the conversation is open, and when an upload ends later.
+  useLateFiles()
   const draft = isOpen ? '' : text || readDraftFiles(conversationId).map(nameOfFile).join(', ')
   const shown = unsent ? unsent.content_text || words.inbox.message.kinds[unsent.content_type] : draft
   if (!shown) return children

@@ -139,6 +139,15 @@ const filePrefix = 'files-'
 /** The service deletes a file that is not sent within a day, so older ones are not offered again. */
 const maxAgeMs = 23 * 60 * 60_000
 
+/** Counts the files whose upload ended after the member had left their conversation. */
+const lateFiles = createStore(() => 0)
+export const useLateFiles = (): number => lateFiles.useValue((count) => count)
+
+export function addLateFile(conversationId: string, file: Uploaded): void {
+  storeDraftFiles(conversationId, [...readDraftFiles(conversationId), file])
+  lateFiles.set(lateFiles.get() + 1)
+}
+
 export const readDraftFiles = (conversationId: string): Uploaded[] => readStored(conversationId).map(({ file }) => file)
 
 export function storeDraftFiles(conversationId: string, files: readonly Uploaded[]): void {

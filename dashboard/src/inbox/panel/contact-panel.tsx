@@ -2,7 +2,7 @@
  * The contact panel: everything the team knows about a contact, and the contact's other conversations. What the channel of the open
  * conversation knows comes first, and sections without content are folded.
  */
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { Button, Form, InputField } from '../../../../ui/controls.tsx'
 import { Avatar, ErrorNote, Note } from '../../../../ui/display.tsx'
@@ -22,7 +22,6 @@ import { nameOf, usernamesOf } from '../../lib/people.ts'
 import { formatBrief, formatDate } from '../../lib/time.ts'
 import { ChannelMark } from '../../ui/channel.tsx'
 import { LabelChip } from '../../ui/label.tsx'
-import { LeaveGuard } from '../../ui/leave-guard.tsx'
 import { QueryView, WriteAccess } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { openDialog } from '../actions/dialogs.tsx'
@@ -50,7 +49,7 @@ export function ContactPanel({ id, conversationId }: { id: string; conversationI
         {(contact) => (
           <>
             <WriteAccess>
-              <Identity contact={contact} conversation={conversation} onMerged={followMerged} />
+              <Identity key={contact.id} contact={contact} conversation={conversation} onMerged={followMerged} />
               <DuplicateSection contact={contact} onMerged={followMerged} />
             </WriteAccess>
             {isWeb && <VisitSection contact={contact} />}
@@ -116,7 +115,7 @@ type Mergeable = { contact: Contact; onMerged: (id: string) => void }
 type IdentityProps = Mergeable & { conversation: Conversation | undefined }
 
 function Identity({ contact, conversation, onMerged }: IdentityProps) {
-  const [isEditing, setEditing] = useState(false)
+  const [isEditing, setEditing] = useState(() => readEdits(contact.id) !== undefined)
   const { phone, email, company, created_at: since } = contact
   const facts: [IconName, string, string | null][] = [
     ['phone', labels.phone, phone],
@@ -288,17 +287,33 @@ function OtherConversations({ contactId, conversationId }: { contactId: string; 
 }
 
 const names = ['name', 'email', 'company'] as const
+type Edits = Partial<Record<(typeof names)[number], string>>
+
+/** The unsaved fields of a contact. They are kept until they are saved or canceled, or the tab is closed. */
+const editsKey = (contactId: string) => `parley-contact-edits-${contactId}`
+const readEdits = (contactId: string): Edits | undefined =>
+  JSON.parse(sessionStorage.getItem(editsKey(contactId)) ?? 'null') ?? undefined
 
 /** Edits a contact inside the contact panel. An error of the service is shown at the field it names. */
 function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void }) {
-  const change = useChange('PATCH /contacts/{id}', { stale: contactQueries, done: labels.saved, onDone })
+  const done = () => {
+    sessionStorage.removeItem(editsKey(contact.id))
+    onDone()
+  }
+  const change = useChange('PATCH /contacts/{id}', { stale: contactQueries, done: labels.saved, onDone: done })
   const initial = { name: contact.name ?? '', email: contact.email ?? '', company: contact.company ?? '' }
-  const { values, errors, bind } = useFormFields(initial, change.error)
+  const [edits] = useState(() => readEdits(contact.id))
+  const { values, errors, bind } = useFormFields({ ...initial, ...edits }, change.error)
   const submit = () => change.mutate({ params: { id: contact.id }, body: values })
-  const isChanged = names.some((name) => values[name] !== initial[name])
+  const changed = JSON.stringify(
+    Object.fromEntries(names.flatMap((name) => (values[name] === initial[name] ? [] : [[name, values[name]]]))),
+  )
+  useEffect(() => {
+    if (changed === '{}') sessionStorage.removeItem(editsKey(contact.id))
+    else sessionStorage.setItem(editsKey(contact.id), changed)
+  }, [changed, contact.id])
   return (
     <Form className="stack inbox-contact-form" onSubmit={submit} noValidate>
-      <LeaveGuard isChanged={isChanged && !change.isPending} />
       {names.map((name, index) => (
         <InputField
           key={name}
@@ -312,7 +327,7 @@ function ContactForm({ contact, onDone }: { contact: Contact; onDone: () => void
       {errors.rest && <ErrorNote>{errors.rest}</ErrorNote>}
       <div className="row">
         <Button label={labels.save} type="submit" size="small" variant="primary" busy={change.isPending} />
-        <Button label={words.common.cancel} size="small" onClick={onDone} />
+        <Button label={words.common.cancel} size="small" onClick={done} />
       </div>
     </Form>
   )

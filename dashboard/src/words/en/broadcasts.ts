@@ -371,6 +371,7 @@ export const broadcasts = {
     columns: { person: 'Recipient', status: 'Status', reason: 'Reason', conversation: 'Conversation' },
     none: 'No recipients',
     noneText: 'No recipients with this status.',
+    notYet: 'No recipients yet',
     noneYet: 'The list of recipients is created when sending starts.',
     erased: 'Erased contact',
     conversationOf: (person: string) => `Conversation with ${person}`,

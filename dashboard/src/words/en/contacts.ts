@@ -24,6 +24,8 @@ export const contacts = {
   removeTag: 'Remove tag',
   tagged: (tag: string, count: number) => `Tag “${tag}” added to ${contactCount(count)}`,
   untagged: (tag: string, count: number) => `Tag “${tag}” removed from ${contactCount(count)}`,
+  allTagged: (tag: string) => `No contact changed: all selected ones have the tag “${tag}”`,
+  noneTagged: (tag: string) => `No contact changed: none of the selected ones has the tag “${tag}”`,
   exportSelected: 'Export selected',
   add: 'Add contact',
   import: 'Import',

@@ -2,6 +2,7 @@ import { countOf } from './count.ts'
 
 const conversations = countOf('conversation', 'conversations')
 const minutes = countOf('minute', 'minutes')
+const hours = countOf('hour', 'hours')
 
 export const assignment = {
   title: 'Assignment',
@@ -28,7 +29,7 @@ export const assignment = {
   returns: 'Return if offline',
   returnsOf: (team: string) => `Return conversations of ${team} if the member is offline`,
   stays: 'Off',
-  returnAfter: (count: number) => `After ${minutes(count)}`,
+  returnAfter: (count: number) => `After ${count % 60 === 0 ? hours(count / 60) : minutes(count)}`,
   policySaved: (team: string) => `Assignment of ${team} saved`,
   members: 'Members',
   member: 'Name',
