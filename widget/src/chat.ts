@@ -24,9 +24,9 @@ export type Chat = {
   loadEarlier(): Promise<void>
   /** Reports whether the panel is open. Messages in an open, visible panel count as seen. */
   setOpen(isOpen: boolean): void
-  /** The visitor typed, or stopped. Sends few signals, however fast the visitor types. */
-  /** The message that the visitor has begun. */
+  /** The message that the visitor has begun, also on an earlier page. */
   draft(): string
+  /** The visitor typed. Sends few signals, however fast the visitor types. */
   setDraft(draft: string): void
   /** Connects again: the browser is online, or there is a new token. */
   reconnect(): void

@@ -23,7 +23,7 @@ type ComposerOptions = {
   askDetails: Settings['ask_details']
   onSend: (text: string, details?: Details) => void
   onFile: (file: File, details?: Details) => void
-  /** The text of the visit before. */
+  /** The text of the message field at first. */
   draft: string
   onInput: (draft: string) => void
 }

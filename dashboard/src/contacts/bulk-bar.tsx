@@ -73,7 +73,7 @@ export function BulkBar({ selection }: { selection: Selection }) {
     },
     reportsError: true,
   })
-  /** Changes the contacts that do not have or lack the tag already: undoing it then restores what was there. */
+  /** Adds or removes the tag. Only of the contacts that this changes: undoing it then restores what was there. */
   const setTagged = (isAdded: boolean) => {
     const isNamed = (one: { name: string }) => one.name.toLowerCase() === name.toLowerCase()
     const affected = rows.filter(({ tags }) => tags.some(isNamed) !== isAdded).map(({ id }) => id)

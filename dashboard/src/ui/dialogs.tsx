@@ -112,6 +112,22 @@ type FormDialogProps = {
 
 const { discard } = words.common
 
+/** Asks before a dialog with edits closes. Stands before the dialog: it closes first, and the focus returns to the page. */
+export function DiscardQuestion({ onDiscard, onKeep }: { onDiscard: () => void; onKeep: () => void }) {
+  return (
+    <Confirm
+      title={discard.title}
+      action={discard.discard}
+      cancel={discard.keep}
+      danger
+      onConfirm={onDiscard}
+      onClose={onKeep}
+    >
+      <p>{discard.dialog}</p>
+    </Confirm>
+  )
+}
+
 /** A dialog with a form: its fields, an error that belongs to no field, and the buttons. Only "Cancel" discards edits without a question. */
 export function FormDialog({
   title,
@@ -151,19 +167,7 @@ export function FormDialog({
   }
   return (
     <>
-      {/* Before the dialog: it closes first, and the focus returns to the page. */}
-      {isAsking && (
-        <Confirm
-          title={discard.title}
-          action={discard.discard}
-          cancel={discard.keep}
-          danger
-          onConfirm={onClose}
-          onClose={() => setAsking(false)}
-        >
-          <p>{discard.dialog}</p>
-        </Confirm>
-      )}
+      {isAsking && <DiscardQuestion onDiscard={onClose} onKeep={() => setAsking(false)} />}
       <Dialog title={title} onClose={() => !isLocked && dismiss()} size={size}>
         <Form
           className={className}

@@ -3,19 +3,19 @@ import './template-picker.css'
 import { type ReactNode, useEffect, useState } from 'react'
 import { Button, SearchInput } from '../../../../ui/controls.tsx'
 import { EmptyState } from '../../../../ui/display.tsx'
-import { Confirm, Dialog } from '../../../../ui/overlays.tsx'
+import { Dialog } from '../../../../ui/overlays.tsx'
 import { useCall } from '../../lib/api.ts'
 import type { TemplateParams } from '../../lib/calls.ts'
 import { parseTemplate, type Template } from '../../templates/parse-template.ts'
 import { TemplateQuality } from '../../templates/status.tsx'
 import { SyncTemplates } from '../../templates/sync.tsx'
+import { DiscardQuestion } from '../../ui/dialogs.tsx'
 import { LinkButton } from '../../ui/link-button.tsx'
 import { QueryView } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
 import { TemplateForm, type TemplateSend } from './template-form.tsx'
 
 const { template: labels } = words.inbox
-const { discard } = words.common
 
 type Props = {
   /** The name of the contact. */
@@ -46,19 +46,7 @@ export function TemplatePicker({ name, account, children, onClose, onSend }: Pro
   useEffect(() => setOpen(true), [])
   return (
     <>
-      {/* Before the dialog: it closes first, and the focus returns to the page. */}
-      {isAsking && (
-        <Confirm
-          title={discard.title}
-          action={discard.discard}
-          cancel={discard.keep}
-          danger
-          onConfirm={onClose}
-          onClose={() => setAsking(false)}
-        >
-          <p>{discard.dialog}</p>
-        </Confirm>
-      )}
+      {isAsking && <DiscardQuestion onDiscard={onClose} onKeep={() => setAsking(false)} />}
       <Dialog title={labels.title(name)} size="wide" onClose={dismiss}>
         {children}
         <QueryView query={{ ...query, data: isOpen ? query.data : undefined }}>

@@ -34,7 +34,7 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
   const assignedCounts = filters.bot || countFilters(filters) > 0 ? undefined : allCounts
   const counts = filters.assigned ? undefined : assignedCounts
   // Those of the buttons are of open conversations.
-  const openOf = <Counts,>(all: Counts) => (filters.status === 'open' ? all : undefined)
+  const isOpenList = filters.status === 'open'
   const statusCounts = { open: counts?.open, pending: counts?.pending, closed: undefined, all: undefined }
   const unreadMentions = useUnreadMentions()
   const [mentionsInUrl, setMentions] = useSearchParam('mentions')
@@ -63,14 +63,14 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
             <>
               <Toggle
                 isOn={filters.assigned === 'me'}
-                count={openOf(assignedCounts)?.mine}
+                count={isOpenList ? assignedCounts?.mine : undefined}
                 onClick={() => toggleAssigned('me')}
               >
                 {list.mine}
               </Toggle>
               <Toggle
                 isOn={filters.assigned === unassigned}
-                count={openOf(assignedCounts)?.unassigned}
+                count={isOpenList ? assignedCounts?.unassigned : undefined}
                 onClick={() => toggleAssigned(unassigned)}
               >
                 {list.unassigned}
@@ -79,7 +79,7 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
           )}
           <Toggle
             isOn={filters.unread}
-            count={openOf(counts)?.unread}
+            count={isOpenList ? counts?.unread : undefined}
             onClick={() => setFilters({ unread: !filters.unread })}
           >
             {list.unread}
