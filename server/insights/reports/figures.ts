@@ -44,9 +44,12 @@ export const noFigures: Figures = {
   closing: noSpread,
 }
 
-/** With the events of changes that are not counted yet, as JSON: reading them once costs less than a part of each statement of a report. */
+/**
+ * With the events of changes that are not counted yet, as JSON: reading them once costs less than a part of each statement of a report. Undefined if
+ * there are none, as most of the time: a statement without them is planned in half the time.
+ */
 export type CountedRequest<Rows extends KeyName | undefined = KeyName | undefined> = ReportRequest<Rows> & {
-  uncounted: string
+  uncounted: string | undefined
 }
 
 export async function addUncounted<Rows extends KeyName | undefined>(
@@ -55,12 +58,11 @@ export async function addUncounted<Rows extends KeyName | undefined>(
   request: ReportRequest<Rows>,
 ): Promise<CountedRequest<Rows>> {
   const { state } = request
+  if (!state.has_uncounted || state.is_behind) return { ...request, uncounted: undefined }
   const [row] = await sql<{ events: string | null }[]>`
     with
     changed_episodes as (
-      select distinct x.workspace_id, x.episode_id
-      from report_changes x
-      where x.workspace_id = ${workspaceId} and not ${state.is_behind}::text::boolean
+      select distinct x.workspace_id, x.episode_id from report_changes x where x.workspace_id = ${workspaceId}
     ),
     ${changedFacts(sql)},
     facts as (
@@ -68,7 +70,7 @@ export async function addUncounted<Rows extends KeyName | undefined>(
     ),
     ${changedEvents(sql)}
     select json_agg(e)::text as events from events e`
-  return { ...request, uncounted: row?.events ?? '[]' }
+  return { ...request, uncounted: row?.events ?? undefined }
 }
 
 /** Named periods that one statement reads. */
@@ -127,18 +129,18 @@ export async function readHours(sql: Sql, workspaceId: string, request: CountedR
   const parts = createParts(sql, workspaceId, request, { current: request.period }, undefined, true)
   return sql<HourFigures[]>`
     with
-    ${parts.uncounted},
+    ${parts.uncounted}
     hours as (
       select h.start as day, h.measure, b.bucket, b.n
       from ${parts.segments}
       join report_histograms h on ${parts.isCounted(sql`h`)} and h.measure in ('opened_hour', 'first_reply_hour', 'closed_hour')
       cross join lateral unnest(h.buckets, h.counts) b (bucket, n)
-      union all
+      ${parts.withUncounted(sql`
       select k.local_at::date, b.measure, b.bucket, k.sign
       from keyed_events k
       join ${parts.days} on k.local_at::date between s.from_day and s.to_day
       cross join lateral ${bucketsOfEvent(sql)} b
-      where b.measure like '%\\_hour' and ${parts.hasKeys(sql`k`)}
+      where b.measure like '%\\_hour' and ${parts.hasKeys(sql`k`)}`)}
     )
     select extract(isodow from day)::int - 1 as weekday, bucket as hour,
       coalesce(sum(n) filter (where measure = 'opened_hour'), 0)::int as opened,
@@ -151,8 +153,10 @@ export async function readHours(sql: Sql, workspaceId: string, request: CountedR
 }
 
 type Parts = {
-  /** CTEs up to `keyed_events`, of changes that are not counted yet. */
+  /** CTEs up to `keyed_events`, of changes that are not counted yet. Empty if there are none. */
   uncounted: Fragment
+  /** Adds the rows of a query on `keyed_events`, if there are such changes. */
+  withUncounted: (query: Fragment) => Fragment
   /** Rows of a period and its days, of each span. */
   segments: Fragment
   /** The days of each span. */
@@ -196,9 +200,13 @@ function createParts(
   )
   const entries = Object.entries(spans)
   return {
-    uncounted: sql`
+    uncounted:
+      uncounted === undefined
+        ? sql``
+        : sql`
     events as (select * from jsonb_to_recordset(${uncounted}::text::jsonb) as e (${eventColumns(sql)})),
-    ${keyedEvents(sql, [family])}`,
+    ${keyedEvents(sql, [family])},`,
+    withUncounted: (query) => (uncounted === undefined ? sql`` : sql`union all ${query}`),
     segments: sql`unnest(
         ${segments.map(({ span }) => span)}::text[], ${segments.map(({ period }) => period)}::text[],
         ${segments.map(({ from }) => from)}::text[]::date[], ${segments.map(({ to }) => to)}::text[]::date[]
@@ -228,17 +236,17 @@ type Counts = Record<
 async function readCounts(sql: Sql, parts: Parts): Promise<({ span: string; group: string } & Counts)[]> {
   return sql<({ span: string; group: string } & Counts)[]>`
     with
-    ${parts.uncounted},
+    ${parts.uncounted}
     all_counts as (
       select s.span, c.start, c.key_1, c.key_2, ${countColumns(sql)}
       from ${parts.segments}
       join report_counts c on ${parts.isCounted(sql`c`)}
-      union all
+      ${parts.withUncounted(sql`
       select s.span, k.local_at::date, k.key_1, k.key_2, ${eventSums(sql)}
       from keyed_events k
       join ${parts.days} on k.local_at::date between s.from_day and s.to_day
       where ${parts.hasKeys(sql`k`)}
-      group by 1, 2, 3, 4
+      group by 1, 2, 3, 4`)}
     )
     select span, ${parts.group} as "group", sum(opened)::int as opened, sum(reopened)::int as reopened,
       sum(first_replies)::int as first_replies, sum(closed)::int as closed, sum(replies)::int as replies,
@@ -259,17 +267,17 @@ type Buckets = { span: string; group: string; measure: string; buckets: string; 
 async function readHistograms(sql: Sql, parts: Parts, measures: readonly string[]): Promise<Map<string, Histogram>> {
   const rows = await sql<Buckets[]>`
     with
-    ${parts.uncounted},
+    ${parts.uncounted}
     all_buckets as (
       select s.span, h.measure, h.start, h.key_1, h.key_2, h.buckets::text as buckets, h.counts::text as counts
       from ${parts.segments}
       join report_histograms h on ${parts.isCounted(sql`h`)} and h.measure = any(${[...measures]}) and h.buckets <> '{}'
-      union all
+      ${parts.withUncounted(sql`
       select s.span, b.measure, k.local_at::date, k.key_1, k.key_2, array[b.bucket]::text, array[k.sign]::text
       from keyed_events k
       join ${parts.days} on k.local_at::date between s.from_day and s.to_day
       cross join lateral ${bucketsOfEvent(sql)} b
-      where b.measure = any(${[...measures]}) and ${parts.hasKeys(sql`k`)}
+      where b.measure = any(${[...measures]}) and ${parts.hasKeys(sql`k`)}`)}
     )
     select span, ${parts.group} as "group", measure, string_agg(buckets, '') as buckets, string_agg(counts, '') as counts
     from all_buckets

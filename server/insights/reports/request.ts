@@ -63,7 +63,9 @@ type ReportState = {
   today: string
   /** The time zone of the workspace is another one. */
   is_rebuilding: boolean
-  /** So many changes are not counted yet that a read does not add them. */
+  /** Changes are not counted yet. */
+  has_uncounted: boolean
+  /** So many that a read does not add them. */
   is_behind: boolean
 }
 
@@ -147,13 +149,14 @@ async function readState(sql: Sql, workspaceId: string): Promise<ReportState> {
     select coalesce(s.generation, 1) as generation, coalesce(s.time_zone, w.time_zone) as time_zone,
       (now() at time zone coalesce(s.time_zone, w.time_zone))::date::text as today,
       s.building_generation is not null or w.time_zone <> coalesce(s.time_zone, w.time_zone) as is_rebuilding,
-      (
-        select count(*) from (
-          select from report_changes x where x.workspace_id = ${workspaceId} limit ${maxUncounted + 1}
-        ) uncounted
-      ) > ${maxUncounted} as is_behind
+      x.count > 0 as has_uncounted, x.count > ${maxUncounted} as is_behind
     from workspaces w
     left join report_states s on s.workspace_id = w.id
+    cross join lateral (
+      select count(*) as count from (
+        select from report_changes x where x.workspace_id = ${workspaceId} limit ${maxUncounted + 1}
+      ) uncounted
+    ) x
     where w.id = ${workspaceId}`
   return requireRow(state, 'the workspace')
 }
