@@ -5,6 +5,9 @@ import type { Json } from './owner.ts'
 
 export const publicUrl = 'http://parley.test'
 
+/** Compressing every answer takes a tenth of the time of a test. `http.test.ts` has the encodings. */
+export const uncompressed = { 'accept-encoding': 'identity' }
+
 type Person = { email: string; password: string }
 
 /** A member's browser: keeps its cookies, says where it comes from. */
@@ -32,6 +35,7 @@ export function createBrowser(url: string, origin = publicUrl): Browser {
         origin,
         cookie: cookie(),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...uncompressed,
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -26,6 +26,8 @@ export const testSettings = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '1000',
+  // It locks a table of a test at a random time.
+  autovacuum: 'off',
 }
 
 /** The server the test run started for all its files, or one for this file alone when it is run by itself. */

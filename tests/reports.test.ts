@@ -228,6 +228,10 @@ async function insertEpisode(db: World['db'], workspaceId: string, e: Episode): 
   })
 }
 
+/** On all connections of the pool. */
+const insertEpisodes = (db: World['db'], workspaceId: string, episodes: readonly Episode[]) =>
+  Promise.all(episodes.map((each) => insertEpisode(db, workspaceId, each)))
+
 const stateOf = ({ isFailed, rating }: Question) => (isFailed ? 'failed' : rating === null ? 'asked' : 'rated')
 
 const insertOutcome = (
@@ -403,12 +407,16 @@ const addDays = (day: string, count: number) => new Date(Date.parse(day) + count
 
 type Reports = Awaited<ReturnType<typeof startReports>>
 
+/** The first two of the filters that a report is read with: none, and a team. The first test has all of them. */
+const someFilters = 2
+
 /** Every figure of every report, without and with a filter. */
 async function assertReports(
   { report }: Reports,
   model: Model,
   timeZone: string,
   periods: readonly [string, string][],
+  filterCount = someFilters,
 ) {
   for (const [from, to] of periods) {
     const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
@@ -427,7 +435,7 @@ async function assertReports(
       [`&member_id=${member}`, { member: member ?? '' }, []],
       [`&label_id=${labelId}`, { label: labelId ?? '' }, []],
     ]
-    for (const [query, keys, withRows] of filters) {
+    for (const [query, keys, withRows] of filters.slice(0, filterCount)) {
       for (const office of query === '' ? [false, true] : [false]) {
         const text = `from_day=${from}&to_day=${to}&office_hours=${office}${query}`
         const range = { timeZone, from, to, office, keys: keys ?? {} }
@@ -495,6 +503,7 @@ async function assertOutcomes(
   model: Model,
   timeZone: string,
   periods: readonly [string, string][],
+  filterCount = someFilters,
 ) {
   for (const [from, to] of periods) {
     const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
@@ -510,7 +519,7 @@ async function assertOutcomes(
       [`&member_id=${member}`, { member: member ?? '' }, ['member']],
       [`&label_id=${labelId}`, { label: labelId ?? '' }, ['label']],
     ]
-    for (const [query, keys, dimensions] of filters) {
+    for (const [query, keys, dimensions] of filters.slice(0, filterCount)) {
       const text = `from_day=${from}&to_day=${to}${query}`
       const range = { timeZone, from, to, keys: keys ?? {} }
       const assertIntervals = (found: Json, assertEach: typeof assertTargets, what: string) => {
@@ -587,17 +596,17 @@ test('each figure is equal to a count of the episodes, before and after they are
   const all = model.episodes
   // A part is counted by the loop, the rest is added by the read.
   model.episodes = all.slice(0, 650)
-  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, model.episodes)
   await countReports(db)
-  for (const each of all.slice(650)) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, all.slice(650))
   model.episodes = all
-  await assertReports(world, model, zone, [wholeTime, ['2026-10-31', '2026-11-02']])
-  await assertOutcomes(world, model, zone, [wholeTime, ['2026-10-31', '2026-11-02']])
+  await assertReports(world, model, zone, [wholeTime, ['2026-10-31', '2026-11-02']], Infinity)
+  await assertOutcomes(world, model, zone, [wholeTime, ['2026-10-31', '2026-11-02']], Infinity)
   await countReports(db)
   const [left] = await db`select count(*)::int as count from report_changes where workspace_id = ${api.workspaceId}`
   assert.equal(left?.count, 0)
-  await assertReports(world, model, zone, periods)
-  await assertOutcomes(world, model, zone, periods)
+  await assertReports(world, model, zone, periods, Infinity)
+  await assertOutcomes(world, model, zone, periods, Infinity)
 })
 
 test('figures follow episodes that change, ratings that come, clocks that end, and erased contacts', async (t) => {
@@ -605,7 +614,7 @@ test('figures follow episodes that change, ratings that come, clocks that end, a
   const { db, api } = world
   const model = await createModel(world, 300, 3)
   const all = model.episodes
-  for (const each of all) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, all)
   await countReports(db)
 
   // Episodes that are open have the team, the member and the labels of their conversation, and keep them when they close.
@@ -695,7 +704,7 @@ test('each figure opens the episodes behind it', async (t) => {
   const world = await startReports(t, 'it has episodes whose office hours are not computed')
   const { db, api, browser, report } = world
   const model = await createModel(world, 300, 7)
-  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, model.episodes)
   const [from, to] = ['2026-02-20', '2026-11-01']
   const listAll = (name: string, query: string, list = 'episodes') => listRows(browser, `${name}/${list}?${query}`)
   const sorted = (ids: readonly string[]) => ids.toSorted()
@@ -913,7 +922,7 @@ test('after a change of the time zone the days are counted again, exactly, while
   const model = await createModel(world, 250, 23)
   const all = model.episodes
   model.episodes = all.slice(0, 190)
-  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, model.episodes)
   await countReports(db)
   const to = 'Asia/Kolkata'
   await browser.ask('PATCH', '/workspace', { time_zone: to })
@@ -922,9 +931,7 @@ test('after a change of the time zone the days are counted again, exactly, while
   await assertReports(world, model, zone, [wholeTime])
   // These come while the new generation is built.
   model.episodes = all
-  const writing = (async () => {
-    for (const each of all.slice(190)) await insertEpisode(db, api.workspaceId, each)
-  })()
+  const writing = insertEpisodes(db, api.workspaceId, all.slice(190))
   await countReports(db)
   await writing
   await countReports(db)
@@ -940,7 +947,7 @@ test('the episodes, ratings and outcomes of a merged contact count as before', a
   const world = await startReports(t, 'it calls the loop of the counters')
   const { db, api, browser } = world
   const model = await createModel(world, 200, 41)
-  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, model.episodes)
   await countReports(db)
   const contactOf = async ({ id }: Conversation) =>
     (await db`select contact_id from conversations where workspace_id = ${api.workspaceId} and id = ${id}`)[0]
@@ -1096,7 +1103,7 @@ test('a member who sees only some conversations gets the own ratings, outcomes a
   }
   for (const { id, member } of model.conversations)
     await db`update conversations set assigned_agent_id = ${member} where workspace_id = ${api.workspaceId} and id = ${id}`
-  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, model.episodes)
   await browser.ask('PATCH', '/workspace', { agents_see: 'own' })
   const [from, to] = wholeTime
   const text = `from_day=${from}&to_day=${to}`
@@ -1139,7 +1146,7 @@ test('a deleted workspace has no counters left', async (t) => {
   const world = await startReports(t, 'it calls the loop of the counters')
   const { db, api } = world
   const model = await createModel(world, 60, 31)
-  for (const each of model.episodes) await insertEpisode(db, api.workspaceId, each)
+  await insertEpisodes(db, api.workspaceId, model.episodes)
   await countReports(db)
   await deleteWorkspace(db, api.workspaceId, { delete: async () => {} })
   await countReports(db)

@@ -47,7 +47,7 @@ import { keepEventDays } from '../server/webhooks/partitions.ts'
 import { createPoster } from '../server/webhooks/post.ts'
 import { startWorker } from '../server/worker.ts'
 import type { Answer } from './assertions.ts'
-import { type Browser, publicUrl, signIn } from './browser.ts'
+import { type Browser, publicUrl, signIn, uncompressed } from './browser.ts'
 import { type Contract, readContract } from './contract.ts'
 import { createDatabase, file, type TestDatabase } from './database.ts'
 import { createFolder } from './folder.ts'
@@ -139,6 +139,8 @@ type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 export const main = { only: process.env.PARLEY_TEST_MAIN === '1' }
 
 const silent = pino({ level: 'silent' })
+/** Pools as in a service of so many processes: each connection prepares the same statements once more. */
+const likeProcesses = 8
 export const setupToken = 'the token of the first run'
 export const testEncryptionKey = '5e'.repeat(32)
 const sealer = createSealer(testEncryptionKey)
@@ -243,7 +245,7 @@ async function startService(
   const serve = async (port = 0) => {
     const http = createHttp()
     const health = createHealth(times.health)
-    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
+    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])], likeProcesses)
     const live = await startLive({ db: pools.general, log, health })
     const guard = createGuard({ allowedCidrs, times: times.webhooks, ...(resolver ? { resolver } : {}) })
     const ca = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
@@ -329,6 +331,7 @@ function createApi(db: Db, url: string, contract: Contract, workspaceId: string)
       headers: {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
+        ...uncompressed,
         ...headers,
       },
       ...(bytes === undefined ? {} : { body: bytes }),
