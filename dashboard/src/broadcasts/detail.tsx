@@ -80,7 +80,7 @@ function StatusNotes({ broadcast }: { broadcast: Broadcast }) {
         </Note>
       )}
       {status === 'draft' && <Note icon="edit">{broadcast.saved_at ? text.memberDraft : text.draft}</Note>}
-      {status === 'scheduled' && !is_paused && <Note icon="clock">{startText(broadcast)}</Note>}
+      {status === 'scheduled' && !is_paused && <StartNote broadcast={broadcast} />}
       {again_id && (
         <Note icon="refresh">
           {text.again} <Link href={`/broadcasts/${again_id}`}>{text.openAgain}</Link>
@@ -101,10 +101,10 @@ function OutageNote({ broadcast: { channel_error, next_attempt_at } }: { broadca
   )
 }
 
-function startText({ scheduled_at }: Broadcast): string {
-  return scheduled_at && Date.parse(scheduled_at) > Date.now()
-    ? text.startsAt(formatTime(scheduled_at), formatAgo(scheduled_at))
-    : text.startsSoon
+function StartNote({ broadcast: { scheduled_at: at } }: { broadcast: Broadcast }) {
+  const now = useNow()
+  const isAhead = at !== null && Date.parse(at) > now
+  return <Note icon="clock">{isAhead ? text.startsAt(formatTime(at), formatAgo(at, now)) : text.startsSoon}</Note>
 }
 
 function About({ broadcast }: { broadcast: Broadcast }) {
