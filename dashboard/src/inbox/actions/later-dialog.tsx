@@ -61,7 +61,7 @@ export default function LaterDialog({ closesAt, anchor, onChoose, onClose }: Pro
           type="datetime-local"
           required
           value={time}
-          hint={isTooLate(new Date(time).getTime()) ? later.tooLate : undefined}
+          hint={isTooLate(new Date(time).getTime()) ? later.tooLate(isHoldable) : undefined}
           min={toDatetimeLocal(now.getTime())}
           onChange={(event) => {
             setTime(event.target.value)

@@ -23,7 +23,11 @@ export default function ScheduledMessages({ conversation }: { conversation: Conv
   const isTooLate = ({ state, send_at: at, content }: Scheduled) =>
     state === 'scheduled' && content.type !== 'template' && closesAt !== null && Date.parse(at) > closesAt
   const warningOf = (message: Scheduled) =>
-    willBeHeld(message, conversation) ? later.willBeHeld : isTooLate(message) ? later.tooLate : undefined
+    willBeHeld(message, conversation)
+      ? later.willBeHeld
+      : isTooLate(message)
+        ? later.tooLate(message.hold_if_customer_writes)
+        : undefined
   if (scheduled.length === 0) return null
   return (
     <section className="stack inbox-later" aria-label={later.list}>

@@ -4,7 +4,10 @@ export const later = {
   text: 'The message waits in the conversation. You can change or cancel it until it is sent.',
   closes: (at: string) => `The reply window closes on ${at}, unless the customer writes again.`,
   afterWindow: 'window closed',
-  tooLate: 'The reply window is closed then. The message is sent only if the customer writes again before.',
+  tooLate: (isHoldable: boolean) =>
+    isHoldable
+      ? 'The reply window is closed then, so the message is not sent. If the customer writes before, it waits for your decision.'
+      : 'The reply window is closed then. The message is sent only if the customer writes again before.',
   willBeHeld: 'The customer has written since. It is put on hold then and waits for your decision.',
   inOneHour: 'In 1 hour',
   thisMorning: 'This morning',
