@@ -83,7 +83,7 @@ export function moveBetweenChoices(event: KeyboardEvent<HTMLElement>): void {
 }
 
 const choice =
-  'input[type="search"], :is(.inbox-choices, .contact-choices) > li > button:first-child, .inbox-choices > li > label > input'
+  'input[type="search"], :is(.inbox-choices, .contact-choices, .inbox-picker-list ul) > li > button:first-child, .inbox-choices > li > label > input'
 
 type SnoozeChoice = { key: 'laterToday' | 'thisMorning' | 'tomorrow' | 'nextWeek'; at: Date }
 

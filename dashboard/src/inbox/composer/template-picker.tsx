@@ -13,6 +13,7 @@ import { DiscardQuestion } from '../../ui/dialogs.tsx'
 import { LinkButton } from '../../ui/link-button.tsx'
 import { QueryView } from '../../ui/page.tsx'
 import { words } from '../../words/words.ts'
+import { moveBetweenChoices } from '../actions/snooze-dialog.tsx'
 import { TemplateForm, type TemplateSend } from './template-form.tsx'
 
 const { template: labels } = words.inbox
@@ -113,9 +114,18 @@ function TemplateList({ templates, chosen, onChoose }: TemplateListProps) {
   )
   return (
     <div className="stack stack-tight inbox-picker-list">
-      <SearchInput label={labels.search} value={search} autoFocus onChange={(event) => setSearch(event.target.value)} />
+      <SearchInput
+        label={labels.search}
+        value={search}
+        autoFocus
+        onChange={(event) => setSearch(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && found[0]) onChoose(found[0])
+          else moveBetweenChoices(event)
+        }}
+      />
       {found.length === 0 && <p className="soft small">{labels.noMatch}</p>}
-      <ul aria-label={labels.list}>
+      <ul aria-label={labels.list} onKeyDown={moveBetweenChoices}>
         {found.map((template) => (
           <li key={keyOf(template)}>
             <button
