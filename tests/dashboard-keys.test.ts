@@ -101,6 +101,71 @@ test('found messages are moved through and closed by key', { skip }, async (t) =
   await isStatus('Ann Porter', 'closed')
 })
 
+test('a conversation that no list has loaded is changed by key as it is, and restored: of a mention or of a found message', {
+  skip,
+}, async (t) => {
+  const { browser, conversation, isStatus, member, window } = await openInbox(t, people.slice(0, 2))
+  const colleague = await member('agent', 'Grace Hopper')
+  const { id: annId } = await conversation('Ann Porter')
+  const { id: benId } = await conversation('Ben Carter')
+  const ids = new Map((await browser.ask('GET', '/members')).data.map(({ email, id }: Json) => [email, id]))
+  for (const id of [annId, benId])
+    await browser.ask(
+      'POST',
+      `/conversations/${id}/notes`,
+      { text: 'Please read, @Grace Hopper', mentions: [ids.get(colleague.email)] },
+      201,
+    )
+  await browser.ask('PATCH', `/conversations/${annId}`, { status: 'pending' })
+  await browser.ask('PATCH', `/conversations/${benId}`, { status: 'closed' })
+
+  const grace = await window({ as: colleague })
+  const mentions = grace.getByRole('list', { name: 'Mentions' })
+  const tab = (name: RegExp | string) => grace.getByRole('group', { name: 'Status' }).getByRole('button', { name })
+  await grace.goto('/inbox?mentions=true')
+  await mentions.getByRole('link', { name: 'Ann Porter' }).focus()
+  assert.equal(await grace.getByRole('button', { pressed: true, name: /^Open/ }).count(), 0)
+  await grace.keyboard.press('x')
+  await grace.keyboard.press('e')
+  await grace.getByText('Conversation with Ann Porter closed').waitFor()
+  await isStatus('Ann Porter', 'closed')
+  await grace.keyboard.press('Control+z')
+  await isStatus('Ann Porter', 'pending')
+  // The key reopens a closed one.
+  await mentions.getByRole('link', { name: 'Ben Carter' }).focus()
+  await grace.keyboard.press('e')
+  await isStatus('Ben Carter', 'open')
+  // A tab shows the list again.
+  await tab(/^Pending/).click()
+  await rowOf(grace, 'Ann Porter').waitFor()
+  assert.equal(await mentions.count(), 0)
+
+  await grace.goto('/inbox')
+  await rowOf(grace, 'Ben Carter').waitFor()
+  await grace.getByRole('searchbox').fill('hello from')
+  const found = grace.getByRole('link', { name: /Hello from Ann Porter/ }).last()
+  await found.waitFor()
+  assert.equal(await grace.getByRole('checkbox').count(), 0, 'a result cannot be selected')
+  await found.focus()
+  await grace.keyboard.press('e')
+  await isStatus('Ann Porter', 'closed')
+  await grace.keyboard.press('Control+z')
+  await isStatus('Ann Porter', 'pending')
+})
+
+test('without the network the member stays in the conversation that could not be closed', { skip }, async (t) => {
+  const { page, conversation } = await openInbox(t, people.slice(0, 2))
+  await rowOf(page, 'Ann Porter').click()
+  await box(page).waitFor()
+  await page.keyboard.press('Escape')
+  await page.context().setOffline(true)
+  await page.keyboard.press('e')
+  await page.getByText('Conversation with Ann Porter was not changed').waitFor()
+  await heading(page, 'Ann Porter').waitFor()
+  await page.context().setOffline(false)
+  assert.equal((await conversation('Ann Porter')).status, 'open')
+})
+
 test('the keys skip found notes about contacts, which open no conversation', { skip }, async (t) => {
   const { page, browser, conversation } = await openInbox(t, people.slice(0, 2))
   const { contact_id: contactId } = await conversation('Ben Carter')
@@ -130,6 +195,12 @@ test('keys act on what is selected by pointer, and a search ends the selection',
   await page.keyboard.press('e')
   await page.getByText('2 conversations closed').waitFor()
   for (const name of people.slice(0, 2)) await isStatus(name, 'closed')
+  // The button says what it does.
+  await page.getByRole('button', { name: 'Closed', exact: true }).click()
+  await select('Ann Porter').click()
+  await page.getByRole('toolbar').getByRole('button', { name: 'Reopen' }).click()
+  await isStatus('Ann Porter', 'open')
+  await page.getByRole('button', { name: /^Open \d/ }).click()
 
   await select('Cleo Dane').click()
   await page.getByRole('toolbar').getByText('1 selected').waitFor()
@@ -264,6 +335,13 @@ test('in a closed reply window r opens the templates, and text typed in the comp
   await search.and(page.locator(':focus')).waitFor()
   await page.keyboard.type('hello')
   assert.equal(await search.inputValue(), 'hello')
+  const template = page.getByRole('dialog').getByRole('list', { name: 'Templates' }).getByRole('button')
+  await page.keyboard.press('ArrowDown')
+  await template.first().and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('ArrowUp')
+  await search.and(page.locator(':focus')).waitFor()
+  await page.keyboard.press('Enter')
+  await template.first().and(page.locator('[aria-pressed=true]')).waitFor()
   // The first Escape empties the search field.
   await search.fill('')
   await page.keyboard.press('Escape')

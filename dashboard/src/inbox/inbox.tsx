@@ -29,7 +29,7 @@ import { ownsUndo, useShortcuts } from '../lib/shortcuts.ts'
 import { useTitle } from '../lib/title.ts'
 import { Marked } from '../ui/marked.tsx'
 import { words } from '../words/words.ts'
-import { type InboxActions, listTargets, useActions } from './actions/actions.ts'
+import { type InboxActions, useActions } from './actions/actions.ts'
 import { InboxDialogs, openDialog } from './actions/dialogs.tsx'
 import { useMacros } from './actions/macros.ts'
 import { ConversationView } from './conversation-view.tsx'
@@ -44,7 +44,7 @@ import { focusedId, focusSearch, moveInList, neighborOf, openInList, rowOf } fro
 import { useModeration } from './model/moderation.ts'
 import { retryLost } from './model/outbox.ts'
 import { DraftSync } from './model/reply-drafts.ts'
-import { clearSelection, selectUpTo, toggleSelected } from './model/selection.ts'
+import { canSelect, clearSelection, selectUpTo, toggleSelected } from './model/selection.ts'
 import { useHasLost } from './model/unconfirmed.ts'
 import { type SidebarState, useContactPanel, useSidebar } from './model/use-side-panel.ts'
 
@@ -138,12 +138,12 @@ function useInboxKeys(openId: string, actions: InboxActions): void {
     f: () => openDialog({ kind: 'filters' }),
     v: () => openDialog({ kind: 'views' }),
     ...(canWrite && {
-      e: () => actions.toggleClosed(listTargets(openId)),
-      a: () => actions.assign(listTargets(openId), member),
-      s: () => actions.chooseSnooze(listTargets(openId)),
-      l: () => actions.chooseLabels(listTargets(openId)),
-      x: () => current() && toggleSelected(current()),
-      X: () => current() && selectUpTo(current()),
+      e: actions.onTargets(actions.toggleClosed),
+      a: actions.onTargets((ids) => actions.assign(ids, member)),
+      s: actions.onTargets((ids) => actions.chooseSnooze(ids)),
+      l: actions.onTargets(actions.chooseLabels),
+      x: () => canSelect(current()) && toggleSelected(current()),
+      X: () => canSelect(current()) && selectUpTo(current()),
       z: undoLastChange,
     }),
   })

@@ -6,7 +6,7 @@ import { CallError, call } from '../../lib/api.ts'
 import { holdShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import { type Agent, type Team, useChanges } from '../model/changes.ts'
-import { customerOf, findConversation } from '../model/conversations.ts'
+import { areClosed, customerOf, findConversation, readMissing } from '../model/conversations.ts'
 import type { Conversation } from '../model/data.ts'
 import { type Filters, hrefOf, parseFilters, toQuery } from '../model/filters.ts'
 import { focusedId, listedIds, neighborOf, rowOf } from '../model/list-focus.ts'
@@ -31,6 +31,8 @@ export function useActions(openId: string) {
   return useMemo(() => {
     /** Continues with the next conversation when these leave the list. Returns how to come back. */
     const advance = (ids: readonly string[], focus: 'row' | 'reply' = 'row') => {
+      // The change is refused then: the member must not write to another customer meanwhile.
+      if (!navigator.onLine) return
       const next = neighborOf(new Set(ids))
       const isOpen = ids.includes(openId)
       clearSelection()
@@ -52,12 +54,18 @@ export function useActions(openId: string) {
     const report = (find: (openId: string) => Promise<string | undefined>, none: string) => () =>
       find(openId).then((id) => (id ? openConversation(id) : toast.success(none)), toast.error)
     return {
+      /** The function of a key: runs an action on its conversations when the page has them. */
+      onTargets: (run: (ids: readonly string[]) => void) => () => {
+        const ids = listTargets(openId)
+        const reading = readMissing(ids)
+        if (reading) reading.then(() => run(ids), toast.error)
+        else run(ids)
+      },
       setStatus,
       snooze,
       setLabel: changes.setLabel,
       toggleClosed(ids: readonly string[]) {
-        const areClosed = ids.every((id) => findConversation(id)?.status === 'closed')
-        setStatus(ids, areClosed ? 'open' : 'closed')
+        setStatus(ids, areClosed(ids) ? 'open' : 'closed')
       },
       assign(ids: readonly string[], agent: Agent | null) {
         const changed = ids.filter((id) => findConversation(id)?.assigned_agent_id !== (agent?.id ?? null))

@@ -8,7 +8,7 @@ import { useShortcuts } from '../../lib/shortcuts.ts'
 import { words } from '../../words/words.ts'
 import type { InboxActions } from '../actions/actions.ts'
 import { useMacros } from '../actions/macros.ts'
-import { findConversation } from '../model/conversations.ts'
+import { areClosed, findConversation } from '../model/conversations.ts'
 import { useModeration } from '../model/moderation.ts'
 import { clearSelection, selectAll, useSelected } from '../model/selection.ts'
 
@@ -54,7 +54,11 @@ export default function BulkBar({ actions }: { actions: InboxActions }) {
               : []),
           ]}
         />
-        <Button label={flow.close} size="small" onClick={() => actions.toggleClosed(ids)} />
+        <Button
+          label={areClosed(ids) ? flow.reopen : flow.close}
+          size="small"
+          onClick={() => actions.toggleClosed(ids)}
+        />
         <Button label={flow.labels} size="small" data-opens="labels" onClick={() => actions.chooseLabels(ids)} />
         <Button label={flow.snooze} size="small" data-opens="snooze" onClick={() => actions.chooseSnooze(ids)} />
         <Menu

@@ -48,7 +48,7 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
         {statusTabs.map((status) => (
           <Toggle
             key={status}
-            isOn={filters.status === status}
+            isOn={!isMentions && filters.status === status}
             count={statusCounts[status]}
             onClick={() => setFilters({ status })}
           >
@@ -62,14 +62,14 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
           {!hasSidebar && (
             <>
               <Toggle
-                isOn={filters.assigned === 'me'}
+                isOn={!isMentions && filters.assigned === 'me'}
                 count={isOpenList ? assignedCounts?.mine : undefined}
                 onClick={() => toggleAssigned('me')}
               >
                 {list.mine}
               </Toggle>
               <Toggle
-                isOn={filters.assigned === unassigned}
+                isOn={!isMentions && filters.assigned === unassigned}
                 count={isOpenList ? assignedCounts?.unassigned : undefined}
                 onClick={() => toggleAssigned(unassigned)}
               >
@@ -78,7 +78,7 @@ export function FilterBar({ filters, hasSidebar }: FilterBarProps) {
             </>
           )}
           <Toggle
-            isOn={filters.unread}
+            isOn={!isMentions && filters.unread}
             count={isOpenList ? counts?.unread : undefined}
             onClick={() => setFilters({ unread: !filters.unread })}
           >

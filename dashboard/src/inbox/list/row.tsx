@@ -33,7 +33,7 @@ type Props = {
   isOpen: boolean
   /** The workspace has several connections of the channel. */
   namesConnection: boolean
-  /** The order of the list: the row shows the time by which it is sorted. */
+  /** The order of the list: the row shows the time by which it is sorted. Undefined: a search result, which cannot be selected. */
   sort?: Filters['sort']
 }
 
@@ -44,17 +44,17 @@ export const Row = memo(function Row({ conversation, href, isOpen, namesConnecti
   const waitingSince = conversation.handled_by === 'bot' ? null : conversation.waiting_since
   const name = nameOf(contact)
   const isSelected = useIsSelected(id)
-  const canWrite = useCanWrite()
+  const canSelect = useCanWrite() && sort !== undefined
   const statusText = snoozed_until ? flow.snoozedUntil(formatTime(snoozed_until)) : words.statuses[status]
   const select = (event: MouseEvent) => {
-    if (!event.shiftKey || !canWrite) return
+    if (!event.shiftKey || !canSelect) return
     event.preventDefault()
     selectUpTo(id)
   }
   const prefetch = () => prefetchThread(id)
   return (
     <li className="inbox-item" data-selected={isSelected ? '' : undefined}>
-      {canWrite && (
+      {canSelect && (
         <input
           type="checkbox"
           className="inbox-select"

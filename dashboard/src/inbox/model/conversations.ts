@@ -1,6 +1,6 @@
 /** Conversations as the member sees them: as the service returned them, with the changes that it has not confirmed. */
 import { useMemo, useState } from 'react'
-import { newIdempotencyKey, useCall } from '../../lib/api.ts'
+import { call, newIdempotencyKey, queryClient, useCall } from '../../lib/api.ts'
 import { type ListQuery, placeConversations } from '../../lib/conversation-lists.ts'
 import { getCached, putConversations } from '../../lib/conversations.ts'
 import { nameOf } from '../../lib/people.ts'
@@ -26,6 +26,24 @@ export function findConversation(id: string, all = listUnconfirmed()): Conversat
   const seen = all.flatMap((one) => (one.kind === 'change' ? (one.rows.get(id) ?? []) : []))
   const row = getCached(id) ?? seen.at(-1)
   return row && withChanges(row, all)
+}
+
+export const areClosed = (ids: readonly string[]): boolean =>
+  ids.every((id) => findConversation(id)?.status === 'closed')
+
+/**
+ * Reads conversations that no list has: those of mentions and of found messages. Undefined: the page has all of them. A change needs to
+ * know what a conversation was, to show the change and to undo it.
+ */
+export function readMissing(ids: readonly string[]): Promise<unknown> | undefined {
+  const missing = ids.filter((id) => !findConversation(id))
+  if (missing.length === 0) return undefined
+  const read = (id: string) =>
+    queryClient.fetchQuery({
+      queryKey: ['GET /conversations/{id}', { params: { id } }],
+      queryFn: async ({ signal }) => (await call('GET /conversations/{id}', { params: { id } }, signal)).data,
+    })
+  return Promise.all(missing.map(read))
 }
 
 /** The name of the customer, for texts about a change. */

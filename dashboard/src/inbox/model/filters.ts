@@ -124,14 +124,14 @@ export function countFilters(filters: Filters): number {
   return [isAssigned, team, channel, connection, label, tag, waiting, no_reply, overdue, period].filter(Boolean).length
 }
 
-/** Changes filters in the URL. Default values are removed from it. */
+/** Changes filters in the URL, which shows the list instead of the mentions. Default values are removed from it. */
 export function setFilters(change: Partial<Filters>): void {
   const query = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(change)) {
     if (!value || value === noFilters[name as keyof Filters]) query.delete(name)
     else query.set(name, String(value))
   }
-  query.delete('message')
+  for (const name of ['message', 'mentions']) query.delete(name)
   const text = query.toString()
   navigate(`${location.pathname}${text ? `?${text}` : ''}`, { replace: true })
 }

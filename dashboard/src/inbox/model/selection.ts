@@ -1,6 +1,6 @@
 /** The selected conversations. A store, so that only the rows whose state changes render again. */
 import { createStore } from '../../lib/store.ts'
-import { listedIds } from './list-focus.ts'
+import { listedIds, rowOf } from './list-focus.ts'
 
 const selection = createStore<ReadonlySet<string>>(() => new Set())
 /** Where a range starts. */
@@ -9,6 +9,9 @@ let anchor = ''
 export const getSelected = selection.get
 export const useSelected = (): ReadonlySet<string> => selection.useValue((selected) => selected)
 export const useIsSelected = (id: string): boolean => selection.useValue((selected) => selected.has(id))
+
+/** A mention, a found message or a conversation outside of the list has no check box that shows it. */
+export const canSelect = (id: string): boolean => rowOf(id)?.parentElement?.querySelector('input') != null
 
 export function toggleSelected(id: string): void {
   const next = new Set(getSelected())
