@@ -16,7 +16,7 @@ import { findWritingPart } from '../model/writing-part.ts'
 import { openDialog } from './dialogs.tsx'
 
 /** The selected conversations, else the open one, which the member sees, else the one of the focused row. */
-export function listTargets(openId: string): string[] {
+function listTargets(openId: string): string[] {
   const selected = getSelected()
   if (selected.size > 0) return [...selected]
   const id = openId || focusedId()
