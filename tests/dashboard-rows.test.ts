@@ -77,10 +77,12 @@ test('the buttons of the header are at the same place in every conversation', { 
       return [left, top, width].map(Math.round)
     }))`)
   }
-  for (const width of [1440, 1000]) {
+  for (const width of [1440, 1400, 1100, 1000]) {
     await resize(page, width, 'light')
     const before = await placeOf('Ben Carter')
     assert.equal(await placeOf('Ann Porter'), before, `with labels at ${width} pixels`)
+    const cut = `document.querySelector('.inbox-thread-actions > :last-child').getBoundingClientRect().right > document.querySelector('.inbox-thread').getBoundingClientRect().right`
+    assert.equal(await page.evaluate(cut), false, `the last button is cut at ${width} pixels`)
   }
   const before = await placeOf('Ann Porter')
   await assign.click()

@@ -30,6 +30,8 @@ type Props = { conversation: Conversation; onBack: () => void; contactPanel: Con
 export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
   const { id, contact, channel, status, snoozed_until: snoozedUntil, blocked_at: blockedAt, labels } = conversation
   const connectionName = useConnectionNames()(conversation)
+  // Without a name, the heading is the handle.
+  const handle = contact.name && handleOf(contact)
   const actions = useActions(id)
   const { mark } = useModeration()
   const isShown = contactPanel.isDocked || contactPanel.isDrawerOpen
@@ -51,14 +53,8 @@ export function ThreadHead({ conversation, onBack, contactPanel }: Props) {
         </div>
         <div className="line inbox-thread-about">
           {/* The customer first: the end is cut. The reply area has the connection, too. */}
-          <p className={contact.name ? 'cut inbox-thread-handle' : 'cut'}>
-            {[
-              blockedAt && text.isBlocked,
-              contact.name ? handleOf(contact) : null,
-              contact.company,
-              words.channels[channel],
-              connectionName,
-            ]
+          <p className={handle ? 'cut inbox-thread-handle' : 'cut'}>
+            {[blockedAt && text.isBlocked, handle, contact.company, words.channels[channel], connectionName]
               .filter(Boolean)
               .join(' · ')}
           </p>
