@@ -127,6 +127,8 @@ test('a reply without a connection says that it is sent later, and is sent then'
   await waiting.waitFor()
   assert.equal(await page.getByText('Not sent.').count(), 0)
   assert.equal(await page.getByRole('button', { name: 'Retry' }).count(), 0)
+  // Nothing of it looks like a failure.
+  assert.equal(await page.locator('.inbox-message:last-of-type .inbox-status-icon').last().isVisible(), false)
   await rowOf(page, 'Ann Porter').getByText('Sent later', { exact: true }).waitFor()
   await assertAccessible(page)
   // One that is discarded meanwhile is not sent.

@@ -48,11 +48,7 @@ export const Bubble = memo(function Bubble(props: Props) {
       data-highlighted={isHighlighted ? '' : undefined}
       aria-label={labels.from(sender, formatTime(at))}
     >
-      <div
-        className="inbox-bubble"
-        data-bare={isBare ? '' : undefined}
-        data-failed={status === 'failed' ? '' : undefined}
-      >
+      <div className="inbox-bubble" data-bare={isBare ? '' : undefined}>
         {message.reply_to && type !== 'reaction' && <Quote quoted={message.reply_to} {...props} />}
         {deleted ? <p className="inbox-system">{labels.deleted}</p> : <Content message={message} />}
         <span className="line inbox-meta soft">

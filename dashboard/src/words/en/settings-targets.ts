@@ -39,7 +39,7 @@ export const targets = {
   fields: { label: 'Label', assignee: 'Assigned to', team: 'Team' } as Readonly<Record<string, string>>,
   hints: {
     first_reply: 'From the opening to the first reply of a member.',
-    next_reply: 'From each later message of the customer to the reply.',
+    next_reply: 'After the first reply: from the first message that waits to its reply.',
     closing: 'From the opening to the closing, without the time in which the customer does not answer.',
   },
   unit: (kind: keyof typeof kinds) => `Unit of ${kinds[kind]}`,

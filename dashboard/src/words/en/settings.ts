@@ -155,7 +155,7 @@ export const settings = {
     country: 'Default country',
     countryHint: 'Phone numbers without a country code are read as numbers in this country.',
     timeZone: 'Time zone',
-    timeZoneHint: 'The days of the overview and of the audit log begin at midnight in this zone.',
+    timeZoneHint: 'The days of the overview, of reports and of the audit log begin at midnight in this zone.',
     replies: 'Replies',
     assignOnReply: 'Assign to me when I reply',
     assignOnReplyHint:

@@ -21,7 +21,7 @@ const fields: Record<string, string> = { name: 'Name', phone: 'Phone', email: 'E
 
 export const templates = {
   title: 'Templates',
-  lead: 'Messages approved by the provider. You can send them at any time.',
+  lead: 'Messages that the provider checks. An approved one can be sent at any time.',
   refresh: 'Sync templates',
   refreshed: (number: number) => `${countOf('template', 'templates')(number)} synced`,
   search: 'Search templates',
