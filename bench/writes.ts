@@ -83,7 +83,7 @@ const writes: Write[] = [
       ...{
         method: 'PATCH',
         path: `/webhooks/${endpoint}`,
-        body: { events: [n % 2 ? 'message.failed' : 'message.read'] },
+        body: { events: [n % 2 ? 'message.received' : 'message.status_updated'] },
       },
     }),
   },
@@ -131,7 +131,7 @@ async function prepare(service: Service): Promise<Prepared> {
     ).map(({ id }) => id)
   const [endpoint] = await db<{ id: string }[]>`
     insert into webhook_endpoints (workspace_id, id, url, events, secret, created_at)
-    values (${workspaceId}, uuidv7(), 'https://bench.test', array['message.read'], '', now()) returning id`
+    values (${workspaceId}, uuidv7(), 'https://bench.test', array['message.received'], '', now()) returning id`
   return {
     ...service,
     keys: await createKeys(service, 2_000),
