@@ -256,6 +256,61 @@ test('the first active target whose conditions match applies, also after they ch
   assert.equal((await clocksOf(id)).length, 0)
 })
 
+test('a target that applies after its time has run out has no miss of its own', async (t) => {
+  const world = await startWorld(t)
+  const { ask, create, change, converse, reply, update, provider, followed, wait, outcomesOf, clocksOf } = world
+  const createTeam = async (name: string): Promise<string> => (await ask('POST', '/teams', { name }, 201)).data.id
+  const [bookings, repairs] = [await createTeam('Bookings'), await createTeam('Repairs')]
+  const ofTeam = (value: string) => ({ match: 'all', rules: [{ field: 'team', op: 'is', value }] })
+  const times = { first_reply_minutes: 10, next_reply_minutes: 10 }
+  const fast = await create({ name: 'Fast', ...times, conditions: ofTeam(bookings) })
+  const slow = await create({ name: 'Slow', first_reply_minutes: 20, conditions: ofTeam(repairs) })
+  await change(slow.id, { next_reply_minutes: 20 })
+  const [early, late] = [await converse(phoneOf(60)), await converse(phoneOf(61))]
+  for (const { id } of [early, late]) await update(id, { assigned_team_id: bookings })
+  await wait(early.id, 15)
+  await wait(late.id, 25)
+  for (const { id } of [early, late]) await update(id, { assigned_team_id: repairs })
+  // What is left of the time counts from the beginning of the wait.
+  assert.equal(dueIn(await followed(early.id)), 5)
+  const isOfFast = async () =>
+    assert.deepEqual(pluck(await clocksOf(late.id), 'target_id', 'kind', 'outcome'), [
+      [fast.id, 'first_reply', 'missed'],
+    ])
+  assertFields(await followed(late.id), { due_at: null, due_kind: null })
+  await isOfFast()
+  // Neither another change of the conversation nor one of the target counts it.
+  await update(late.id, { add_labels: ['Later'] })
+  await wait(late.id, 1)
+  await change(slow.id, { name: 'Slower' })
+  assertFields(await followed(late.id), { due_at: null })
+  await isOfFast()
+  const preview = await ask('POST', '/targets/preview', {
+    ...{ id: slow.id, first_reply_minutes: 20, conditions: ofTeam(repairs) },
+  })
+  assert.deepEqual(pluck(preview.data.conversations, 'id'), [early.id])
+  // The target that missed it shows it as late again.
+  await update(late.id, { assigned_team_id: bookings })
+  assert.equal(dueIn(await followed(late.id)), -16)
+  await update(late.id, { assigned_team_id: repairs })
+  await reply(late.id)
+  await provider.writes({ from: phoneOf(61), text: 'and now?' })
+  const waiting = await followed(late.id)
+  assertFields(waiting, { due_kind: 'next_reply' })
+  assert.equal(dueIn(waiting), 20)
+  await wait(late.id, 21)
+  assert.deepEqual(await outcomesOf(late.id), [
+    ['first_reply', 'missed'],
+    ['next_reply', 'missed'],
+  ])
+  // A new target applies to waits from their start.
+  const other = await converse(phoneOf(62))
+  await wait(other.id, 60)
+  await create({ name: 'All', first_reply_minutes: 30 })
+  assert.equal(dueIn(await followed(other.id)), -30)
+  assert.deepEqual(await outcomesOf(other.id), [['first_reply', 'missed']])
+})
+
 test('office hours count, and a change of the schedule moves the clocks', async (t) => {
   const { ask, create, converse, followed } = await startWorld(t)
   await create({ name: 'Office', first_reply_minutes: 60, is_office_time: true })

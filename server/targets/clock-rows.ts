@@ -88,11 +88,13 @@ export async function readChanges(sql: Sql, workspaceId: string, ids: readonly s
 }
 
 export type StoredClock = Clock & { target_id: string; remindedMinutes: number[] }
+/** With the target that applies, null for none, and `appliedMs` of `Times`. They are absent if an earlier version stored it. */
+export type StoredTrack = Track & { targetId?: string | null; appliedMs?: number | null }
 export type StoredEpisode = {
   id: string
   conversation_id: string
   closed_ms: number | null
-  track: Track | null
+  track: StoredTrack | null
   clocks: StoredClock[]
 }
 
@@ -105,14 +107,8 @@ export async function readEpisodes(
 ): Promise<StoredEpisode[]> {
   const named = [...new Set(changes.flatMap(({ episode_id }) => episode_id ?? []))]
   return sql<StoredEpisode[]>`
-    select e.id, e.conversation_id, ${msOf(sql, sql`e.closed_at`)} as closed_ms, f.track, coalesce((
-      select json_agg(json_build_object(
-        'target_id', k.target_id, 'kind', k.kind, 'startedMs', ${msOf(sql, sql`k.started_at`)}, 'dueMs', ${msOf(sql, sql`k.due_at`)},
-        'breachedMs', ${msOf(sql, sql`k.breached_at`)}, 'outcome', k.outcome, 'endedMs', ${msOf(sql, sql`k.ended_at`)},
-        'remindedMinutes', k.reminded_minutes
-      ))
-      from target_clocks k where k.workspace_id = e.workspace_id and k.episode_id = e.id
-    ), '[]'::json) as clocks
+    select e.id, e.conversation_id, ${msOf(sql, sql`e.closed_at`)} as closed_ms, f.track,
+      ${clocksOf(sql, sql`k.workspace_id = e.workspace_id and k.episode_id = e.id`)} as clocks
     from episodes e
     left join target_episodes f on f.workspace_id = e.workspace_id and f.episode_id = e.id
     where e.workspace_id = ${workspaceId} and e.conversation_id = any(${[...ids]}::uuid[])
@@ -120,13 +116,23 @@ export async function readEpisodes(
     order by e.id`
 }
 
+/** The stored clocks as a JSON array. `condition`: on clock `k`. */
+export const clocksOf = (sql: Sql, condition: Fragment): Fragment => sql`coalesce((
+      select json_agg(json_build_object(
+        'target_id', k.target_id, 'kind', k.kind, 'startedMs', ${msOf(sql, sql`k.started_at`)}, 'dueMs', ${msOf(sql, sql`k.due_at`)},
+        'breachedMs', ${msOf(sql, sql`k.breached_at`)}, 'outcome', k.outcome, 'endedMs', ${msOf(sql, sql`k.ended_at`)},
+        'remindedMinutes', k.reminded_minutes
+      ))
+      from target_clocks k where ${condition}
+    ), '[]'::json)`
+
 export type StoredResult = StoredClock & { nextMs: number | null }
 export type ClockEvent = { contact_id: string; conversation_id: string; event: 'due' | 'breached'; detail: string }
 export type EpisodeResult = {
   episodeId: string
   /** Who has the conversation: outcomes that are decided now are theirs. */
   holder: { member_id: string | null; team_id: string | null }
-  track: Track | undefined
+  track: StoredTrack | undefined
   clocks: StoredResult[]
   dropped: { target_id: string; kind: ClockKind }[]
   due: ReturnType<typeof firstDue>

@@ -40,7 +40,6 @@ import {
   isRunning,
   stopClock,
   type TimeCount,
-  type Times,
   type Track,
 } from './policy.ts'
 import { listReminders, type Reminder, toRemind } from './reminders.ts'
@@ -108,10 +107,11 @@ async function followWorkspace(sql: Sql, workspaceId: string): Promise<Followed 
   const [lock] = await sql<{ is_held: boolean }[]>`
     select pg_try_advisory_xact_lock(${followLock}, hashtext(${workspaceId})) as is_held`
   if (!lock?.is_held) return undefined
-  await queueOpenEpisodes(sql, workspaceId)
+  // In this order, because an edited target must not be read without its request.
+  const targets = await listActiveTargets(sql, workspaceId)
+  const isRecomputed = await queueOpenEpisodes(sql, workspaceId)
   const chosen = await chooseConversations(sql, workspaceId)
   if (chosen.length === 0) return { conversationIds: [], hasMore: false, hasTriggers: false }
-  const targets = await listActiveTargets(sql, workspaceId)
   const conversations = await lockConversations(sql, workspaceId, chosen, targets)
   const ids = conversations.map(({ id }) => id)
   const changes = await readChanges(sql, workspaceId, ids)
@@ -123,10 +123,11 @@ async function followWorkspace(sql: Sql, workspaceId: string): Promise<Followed 
   const dues: Due[] = []
   for (const conversation of conversations) {
     const target = targets.find((_, i) => conversation.met[i])
-    const times = target && { count: await counts(target, conversation), limitsMs: limitsOf(target) }
+    const count = target && (await counts(target, conversation))
     const own = episodes.filter(({ conversation_id }) => conversation_id === conversation.id)
+    const isTracked = targets.length > 0
     const own_results = own.map((episode) =>
-      followEpisode({ conversation, episode, changes, target, times, reminders, nowMs, isTracked: targets.length > 0 }),
+      followEpisode({ conversation, episode, changes, target, count, reminders, nowMs, isTracked, isRecomputed }),
     )
     results.push(...own_results)
     const due = own_results.find(({ episodeId }) => episodeId === conversation.episode_id)?.due
@@ -143,22 +144,22 @@ async function followWorkspace(sql: Sql, workspaceId: string): Promise<Followed 
 
 /**
  * Continues a request to compute all clocks again. Transactions that were in flight may not have seen that the workspace has targets, and
- * then they queued nothing: the episodes are read when those have ended.
+ * then they queued nothing: the episodes are read when those have ended. Returns whether there is a request.
  */
-async function queueOpenEpisodes(sql: Sql, workspaceId: string): Promise<void> {
+async function queueOpenEpisodes(sql: Sql, workspaceId: string): Promise<boolean> {
   type State = { is_requested: boolean; is_ready: boolean | null; filled_up_to: string | null }
   const [state] = await sql<State[]>`
     select is_requested, pg_snapshot_xmin(pg_current_snapshot()) >= ready_after as is_ready, filled_up_to from target_workspaces
     where workspace_id = ${workspaceId} and (is_requested or ready_after is not null)
     for no key update`
-  if (!state) return
+  if (!state) return false
   if (state.is_requested) {
     await sql`
       update target_workspaces set is_requested = false, ready_after = pg_snapshot_xmax(pg_current_snapshot()), filled_up_to = null
       where workspace_id = ${workspaceId}`
-    return
+    return true
   }
-  if (!state.is_ready) return
+  if (!state.is_ready) return true
   const filled = await sql<{ conversation_id: string }[]>`
     with
     -- The next open episodes, unless enough is queued.
@@ -178,12 +179,13 @@ async function queueOpenEpisodes(sql: Sql, workspaceId: string): Promise<void> {
   const last = filled.at(-1)
   if (last) {
     await sql`update target_workspaces set filled_up_to = ${last.conversation_id} where workspace_id = ${workspaceId}`
-    return
+    return true
   }
   const [queued] = await sql`select from target_changes where workspace_id = ${workspaceId} limit 1`
-  if (queued) return
+  if (queued) return true
   await sql`
     update target_workspaces set ready_after = null, filled_up_to = null where workspace_id = ${workspaceId}`
+  return true
 }
 
 /** The conversations of the oldest changes, and those whose clocks run out. */
@@ -236,23 +238,26 @@ type EpisodeInput = {
   episode: StoredEpisode
   changes: readonly QueuedChange[]
   target: ActiveTarget | undefined
-  times: Times | undefined
+  count: TimeCount | undefined
   reminders: readonly Reminder[]
   nowMs: number
   isTracked: boolean
+  /** The clocks of all open episodes are computed again, because a target or a schedule has changed. */
+  isRecomputed: boolean
 }
 function followEpisode(input: EpisodeInput): EpisodeResult {
-  const { conversation, episode, target, times, nowMs, isTracked } = input
+  const { conversation, episode, target, count = calendar, nowMs, isTracked } = input
   const isCurrent = conversation.episode_id === episode.id
   const known = episode.clocks.filter(({ target_id }) => target_id === target?.id)
   const changes = [
     ...input.changes.filter(({ episode_id }) => episode_id === episode.id),
     ...impliedChanges(input, isCurrent),
   ]
+  const appliedMs = appliedSince(input)
   const followed = follow(
     { track: episode.track ?? undefined, clocks: known },
     changes,
-    times ?? { count: calendar, limitsMs: {} },
+    { count, limitsMs: target ? limitsOf(target) : {}, appliedMs },
     nowMs,
   )
   const { track } = followed
@@ -280,7 +285,7 @@ function followEpisode(input: EpisodeInput): EpisodeResult {
   return {
     episodeId: episode.id,
     holder: { member_id, team_id },
-    track: isTracked && track?.closedMs === null ? track : undefined,
+    track: isTracked && track?.closedMs === null ? { ...track, targetId: target?.id ?? null, appliedMs } : undefined,
     clocks: kept,
     dropped: episode.clocks.filter((clock) => !isKept(clock)).map(({ target_id, kind }) => ({ target_id, kind })),
     due:
@@ -292,6 +297,17 @@ function followEpisode(input: EpisodeInput): EpisodeResult {
         : undefined,
     events: own.flatMap(({ events }) => events),
   }
+}
+
+/** `appliedMs` of `Times`. A new or edited target applies to the whole episode, as its preview shows. The first change counts, to miss no breach. */
+function appliedSince({ conversation, episode, changes, target, nowMs, isRecomputed }: EpisodeInput): number | null {
+  const { targetId, appliedMs = null } = episode.track ?? {}
+  if (targetId === (target?.id ?? null)) return appliedMs
+  if (targetId === undefined || isRecomputed) return null
+  return Math.min(
+    nowMs,
+    ...changes.flatMap(({ conversation_id, atMs }) => (conversation_id === conversation.id ? [atMs] : [])),
+  )
 }
 
 /** The facts of an episode that was not followed yet, and the end of one that a merge has ended. */

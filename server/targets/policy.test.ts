@@ -202,6 +202,48 @@ test('it makes no difference how often and how late the changes are read', () =>
   )
 })
 
+test('a target misses nothing that was late before it applied', () => {
+  fc.assert(
+    fc.property(cases, fc.integer({ min: 0, max: 100 }), (one, after) => {
+      const changes = changesOf(one)
+      const times = { count: one.isOffice ? office : calendar, limitsMs: limitsMs(one.limits) }
+      const endMs = (changes.at(-1)?.atMs ?? 0) + 5 * second
+      const appliedMs = (changes[0]?.atMs ?? 0) + after * second
+      const found = breachesOf(follow(nothing, changes, { ...times, appliedMs }, endMs))
+      const whole = breachesOf(follow(nothing, changes, times, endMs))
+      for (const kind of ['first_reply', 'closing']) {
+        const breachMs = whole[kind] ?? 0
+        assert.equal(found[kind], breachMs > appliedMs ? breachMs : undefined, kind)
+      }
+      assert.ok((found.next_reply ?? Infinity) > appliedMs)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('a breach stays when its target applies again, and the next wait has a clock', () => {
+  const open: Change = { atMs: 0, isOpen: true, waitingSinceMs: 0, isWithBot: false, hasReplied: true }
+  const times = { count: calendar, limitsMs: { next_reply: 60 * second } }
+  const replied = { ...open, waitingSinceMs: null }
+  const late = follow(nothing, [{ ...replied, atMs: 0 }, open], times, 61 * second)
+  assert.deepEqual(breachesOf(late), { next_reply: 60 * second })
+  const again = follow(late, [], { ...times, appliedMs: 90 * second }, 90 * second)
+  assert.deepEqual(again, late)
+  const other = [
+    { ...replied, atMs: 100 * second },
+    { ...open, atMs: 200 * second, waitingSinceMs: 200 * second },
+  ]
+  const back = follow(again, other, { ...times, appliedMs: 300 * second }, 300 * second)
+  assert.deepEqual(breachesOf(back), { next_reply: 60 * second })
+  assert.equal(back.track && firstDue(back.track, back.clocks), undefined)
+  const next = [
+    { ...replied, atMs: 310 * second },
+    { ...open, atMs: 400 * second, waitingSinceMs: 400 * second },
+  ]
+  const waits = follow(back, next, { ...times, appliedMs: 300 * second }, 401 * second)
+  assert.deepEqual(waits.track && firstDue(waits.track, waits.clocks), { dueMs: 460 * second, kind: 'next_reply' })
+})
+
 test('a paused clock is not due, and a breach that was recorded stays when the target is edited', () => {
   const open: Change = { atMs: 0, isOpen: true, waitingSinceMs: 0, isWithBot: false, hasReplied: false }
   const limits = { count: calendar, limitsMs: { first_reply: 60 * second, closing: 120 * second } }

@@ -44,8 +44,15 @@ export const calendar: TimeCount = {
   add: (fromMs, ms) => fromMs + ms,
 }
 
-/** What a target asks for. An absent time is not asked for. */
-export type Times = { count: TimeCount; limitsMs: Readonly<Partial<Record<ClockKind, number>>> }
+/**
+ * What a target asks for. An absent time is not asked for. `appliedMs`: when a change of the conversation made it apply. Null or absent: it
+ * applies to the whole episode.
+ */
+export type Times = {
+  count: TimeCount
+  limitsMs: Readonly<Partial<Record<ClockKind, number>>>
+  appliedMs?: number | null
+}
 
 export type Clock = {
   kind: ClockKind
@@ -146,9 +153,7 @@ function decideClocks(track: Track, clocks: readonly Clock[], times: Times, atMs
   return clockKinds.flatMap((kind) => {
     const known = clocks.find((clock) => clock.kind === kind)
     const limitMs = times.limitsMs[kind]
-    return (
-      (limitMs === undefined ? stopClock(known) : decideClock(track, kind, known, limitMs, times.count, atMs)) ?? []
-    )
+    return (limitMs === undefined ? stopClock(known) : decideClock(track, kind, known, limitMs, times, atMs)) ?? []
   })
 }
 
@@ -161,7 +166,7 @@ function decideClock(
   kind: ClockKind,
   known: Clock | undefined,
   limitMs: number,
-  count: TimeCount,
+  { count, appliedMs = null }: Times,
   atMs: number,
 ): Clock | undefined {
   const parts = partsOf(track, kind)
@@ -173,8 +178,12 @@ function decideClock(
   // What ended before is not judged again when the target is edited, nor by a target that did not apply then.
   if (endedMs !== null && (!isSame || known?.endedMs !== null)) return stopClock(known)
   const due = dueOf(parts, limitMs, count)
-  const isLate = due !== undefined && (due.isPast || (due.isRunning && due.atMs <= atMs))
-  const breachedMs = known?.breachedMs ?? (isLate ? due.atMs : null)
+  // When the time ran out, or will run out if the customer waits on.
+  const lateMs = due && (due.isPast || due.isRunning) ? due.atMs : Infinity
+  // What was late before the target applied is not its miss, but a recorded one stays.
+  const isBreached = isSame && (known?.breachedMs ?? null) !== null
+  if (appliedMs !== null && lateMs <= appliedMs && !isBreached) return stopClock(known)
+  const breachedMs = known?.breachedMs ?? (lateMs <= atMs ? lateMs : null)
   const outcome = breachedMs !== null ? 'missed' : endedMs !== null && isFulfilled ? 'met' : (known?.outcome ?? null)
   // It was closed without the reply that was not due yet.
   if (endedMs !== null && outcome === null) return undefined

@@ -4,9 +4,9 @@ import { clockKinds } from '../automation/definition.ts'
 import { channels } from '../contacts/resource.ts'
 import { type Fragment, plannedPerCall, type Sql } from '../lib/postgres/db.ts'
 import { DateTime, NullableText, OneOf, type Static, Type, Uuid } from '../lib/schema.ts'
-import { conditionOf, limitsOf } from './clock-rows.ts'
+import { clocksOf, conditionOf, limitsOf, type StoredClock, type StoredTrack } from './clock-rows.ts'
 import { readCount } from './clocks.ts'
-import { applyChange, type Change, calendar, firstDue, follow, type TimeCount, type Track } from './policy.ts'
+import { applyChange, type Change, calendar, firstDue, follow, type TimeCount } from './policy.ts'
 import { listTargets, positionOfNew, readTarget, type TargetInput } from './targets.ts'
 
 /** Waiting customers that are read, the longest wait first. */
@@ -46,7 +46,8 @@ type Candidate = {
   team_id: string | null
   connection_id: string | null
   has_replied: boolean
-  track: Track | null
+  track: StoredTrack | null
+  clocks: StoredClock[]
   now_ms: number
 }
 
@@ -70,7 +71,9 @@ export async function previewTarget(
     and v.episode_id is not null and ${isVisible}`
   const candidates = await sql<Candidate[]>`
     select w.id, c.name as contact_name, w.channel, w.waiting_since, (extract(epoch from w.waiting_since) * 1000)::float8 as waiting_ms,
-      w.team_id, w.connection_id, w.episode_replies > 0 as has_replied, f.track, (extract(epoch from now()) * 1000)::float8 as now_ms
+      w.team_id, w.connection_id, w.episode_replies > 0 as has_replied, f.track,
+      ${clocksOf(sql, sql`k.workspace_id = ${workspaceId} and k.episode_id = w.episode_id and k.target_id = ${id ?? null}`)} as clocks,
+      (extract(epoch from now()) * 1000)::float8 as now_ms
     from (
       select v.id, v.contact_id, v.channel, v.waiting_since, v.team_id, v.connection_id, v.episode_id, v.episode_replies
       from conversations v
@@ -104,7 +107,8 @@ export async function previewTarget(
       ? (counts.get(key) ?? (await readCount(sql, workspaceId, row.team_id, row.connection_id)))
       : calendar
     counts.set(key, count)
-    const found = dueOf(row, { count, limitsMs: limitsOf(target) })
+    const appliedMs = row.track?.targetId === id?.toLowerCase() ? (row.track?.appliedMs ?? null) : null
+    const found = dueOf(row, { count, limitsMs: limitsOf(target), appliedMs })
     if (found) due.push({ row, ...found })
   }
   due.sort((one, other) => one.dueMs - other.dueMs)
@@ -131,5 +135,5 @@ function dueOf(row: Candidate, times: Parameters<typeof follow>[2]): ReturnType<
     },
   }
   const track = row.track ?? applyChange(undefined, facts)
-  return firstDue(track, follow({ track, clocks: [] }, [], times, row.now_ms).clocks)
+  return firstDue(track, follow({ track, clocks: row.clocks }, [], times, row.now_ms).clocks)
 }
