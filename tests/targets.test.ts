@@ -235,6 +235,63 @@ test('a miss stays with the member who had the conversation, and keeps its time 
   }
 })
 
+test('a miss ends with the reply or the closing, also when its target does not apply any more', async (t) => {
+  const { ask, create, change, converse, reply, update, provider, followed, wait, clocksOf, settle } =
+    await startWorld(t)
+  const other = await create({ name: 'Other', closing_minutes: 600, conditions: labeled('Other') })
+  const all = await create({ name: 'All', first_reply_minutes: 10, next_reply_minutes: 10 })
+  const passOn = async (id: string) => {
+    await wait(id, 15)
+    await update(id, { add_labels: ['Other'] })
+    await settle()
+  }
+  const endsOf = async (id: string) =>
+    (await clocksOf(id))
+      .filter(({ target_id }) => target_id === all.id)
+      .map(({ kind, outcome, ended_at }) => [kind, outcome, ended_at !== null])
+  const [replied, closed, next] = [
+    await converse(phoneOf(70)),
+    await converse(phoneOf(71)),
+    await converse(phoneOf(72)),
+  ]
+  await passOn(replied.id)
+  assert.deepEqual(await endsOf(replied.id), [['first_reply', 'missed', false]])
+  await reply(replied.id)
+  assert.deepEqual(await endsOf(replied.id), [['first_reply', 'missed', true]])
+  await passOn(closed.id)
+  await update(closed.id, { status: 'closed' })
+  assert.deepEqual(await endsOf(closed.id), [['first_reply', 'missed', true]])
+  await reply(next.id)
+  await provider.writes({ from: phoneOf(72), text: 'and now?' })
+  await passOn(next.id)
+  await reply(next.id)
+  const ended = [
+    ['first_reply', 'met', true],
+    ['next_reply', 'missed', true],
+  ]
+  assert.deepEqual(await endsOf(next.id), ended)
+  await provider.writes({ from: phoneOf(72), text: 'once more' })
+  assert.deepEqual(await endsOf(next.id), ended)
+  // The time of a target is removed, and then all targets are off.
+  const [removed, off] = [await converse(phoneOf(73)), await converse(phoneOf(74))]
+  await wait(removed.id, 15)
+  await wait(off.id, 15)
+  await change(all.id, { first_reply_minutes: null })
+  await settle()
+  await reply(removed.id)
+  assert.deepEqual(await endsOf(removed.id), [['first_reply', 'missed', true]])
+  for (const { id } of [all, other]) await change(id, { is_active: false })
+  await followed(off.id)
+  await update(off.id, { status: 'closed' })
+  const { data } = await ask('GET', '/reports/targets/outcomes?figure=missed')
+  const lateness = data.map(({ outcomes: [one] }: Json) =>
+    Math.round((Date.parse(one.ended_at) - Date.parse(one.at)) / minuteMs),
+  )
+  assert.deepEqual(lateness, [5, 5, 5, 5, 5])
+  const { totals } = (await ask('GET', '/reports/targets')).data
+  assertFields(totals, { first_reply: { met: 1, missed: 4 }, next_reply: { met: 0, missed: 1 } })
+})
+
 test('the first active target whose conditions match applies, also after they change', async (t) => {
   const { create, change, converse, update, followed, clocksOf, wait } = await startWorld(t)
   const all = await create({ name: 'All', first_reply_minutes: 60 })

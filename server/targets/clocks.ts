@@ -275,7 +275,13 @@ function followEpisode(input: EpisodeInput): EpisodeResult {
   const others = episode.clocks
     .filter(({ target_id }) => target_id !== target?.id)
     .flatMap((clock) => {
-      const stopped = stopClock(clock)
+      const ended = follow(
+        { track: episode.track ?? undefined, clocks: [clock] },
+        changes,
+        { count: calendar, limitsMs: {} },
+        nowMs,
+      )
+      const stopped = stopClock(ended.track, ended.clocks[0])
       return stopped ? [{ ...clock, ...stopped, nextMs: null }] : []
     })
   const kept = [...own.map(({ clock }) => clock), ...others]

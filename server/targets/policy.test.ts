@@ -244,6 +244,26 @@ test('a breach stays when its target applies again, and the next wait has a cloc
   assert.deepEqual(waits.track && firstDue(waits.track, waits.clocks), { dueMs: 460 * second, kind: 'next_reply' })
 })
 
+test('of a clock that no target asks for any more, only a miss ends later', () => {
+  const open: Change = { atMs: 0, isOpen: true, waitingSinceMs: 0, isWithBot: false, hasReplied: true }
+  const replied = { ...open, waitingSinceMs: null }
+  const times = { count: calendar, limitsMs: { next_reply: 60 * second } }
+  const waits = { ...open, atMs: 200 * second, waitingSinceMs: 200 * second }
+  const changes = [{ ...replied, atMs: 0 }, open, { ...replied, atMs: 10 * second }, waits]
+  const none = { count: calendar, limitsMs: {} }
+  const end = { ...replied, atMs: 300 * second }
+  for (const [nowMs, outcome, endedMs] of [
+    [210 * second, 'met', null],
+    [270 * second, 'missed', 300 * second],
+  ] as const) {
+    const { clocks } = follow(follow(nothing, changes, times, nowMs), [end], none, 301 * second)
+    assert.deepEqual(
+      clocks.map((clock) => [clock.outcome, clock.endedMs]),
+      [[outcome, endedMs]],
+    )
+  }
+})
+
 test('a paused clock is not due, and a breach that was recorded stays when the target is edited', () => {
   const open: Change = { atMs: 0, isOpen: true, waitingSinceMs: 0, isWithBot: false, hasReplied: false }
   const limits = { count: calendar, limitsMs: { first_reply: 60 * second, closing: 120 * second } }

@@ -153,13 +153,21 @@ function decideClocks(track: Track, clocks: readonly Clock[], times: Times, atMs
   return clockKinds.flatMap((kind) => {
     const known = clocks.find((clock) => clock.kind === kind)
     const limitMs = times.limitsMs[kind]
-    return (limitMs === undefined ? stopClock(known) : decideClock(track, kind, known, limitMs, times, atMs)) ?? []
+    return (
+      (limitMs === undefined ? stopClock(track, known) : decideClock(track, kind, known, limitMs, times, atMs)) ?? []
+    )
   })
 }
 
-/** A clock that no target asks for any more: only its outcome is kept. */
-export const stopClock = (clock: Clock | undefined): Clock | undefined =>
-  clock?.outcome ? { ...clock, dueMs: clock.endedMs === null ? null : clock.dueMs } : undefined
+/** A clock that no target asks for any more: only its outcome is kept. A miss ends with its wait, so that reports know how late it was. */
+export function stopClock(track: Track | undefined, clock: Clock | undefined): Clock | undefined {
+  if (!clock?.outcome) return undefined
+  const { kind, startedMs, outcome } = clock
+  const waitMs = kind === 'next_reply' && track ? (partsOf(track, kind)[0]?.[0] ?? Infinity) : 0
+  const isEnding = track && outcome === 'missed' && waitMs <= startedMs
+  const endedMs = clock.endedMs ?? (isEnding ? endOf(track, kind).endedMs : null)
+  return { ...clock, dueMs: endedMs === null ? null : clock.dueMs, endedMs }
+}
 
 function decideClock(
   track: Track,
@@ -172,17 +180,17 @@ function decideClock(
   const parts = partsOf(track, kind)
   const [start] = parts
   const startedMs = start?.[0]
-  if (startedMs === undefined) return stopClock(known)
+  if (startedMs === undefined) return stopClock(track, known)
   const { endedMs, isFulfilled } = endOf(track, kind)
   const isSame = kind !== 'next_reply' || known?.startedMs === startedMs
   // What ended before is not judged again when the target is edited, nor by a target that did not apply then.
-  if (endedMs !== null && (!isSame || known?.endedMs !== null)) return stopClock(known)
+  if (endedMs !== null && (!isSame || known?.endedMs !== null)) return stopClock(track, known)
   const due = dueOf(parts, limitMs, count)
   // When the time ran out, or will run out if the customer waits on.
   const lateMs = due && (due.isPast || due.isRunning) ? due.atMs : Infinity
   // What was late before the target applied is not its miss, but a recorded one stays.
   const isBreached = isSame && (known?.breachedMs ?? null) !== null
-  if (appliedMs !== null && lateMs <= appliedMs && !isBreached) return stopClock(known)
+  if (appliedMs !== null && lateMs <= appliedMs && !isBreached) return stopClock(track, known)
   const breachedMs = known?.breachedMs ?? (lateMs <= atMs ? lateMs : null)
   const outcome = breachedMs !== null ? 'missed' : endedMs !== null && isFulfilled ? 'met' : (known?.outcome ?? null)
   // It was closed without the reply that was not due yet.

@@ -78,12 +78,13 @@ export async function listReportOutcomes(
   const request = await readRequest(sql, caller, requested, withRow(requested, query))
   const rows = await sql<ReportOutcomes[]>`
     with
-    -- The outcomes of the figure, by episode. Materialized: as a part of the join it could run once per conversation.
+    -- The outcomes of the figure, by episode. While no target is on, clocks do not follow the episode that ends them.
+    -- Materialized: as a part of the join it could run once per conversation.
     found_outcomes as materialized (
       select k.episode_id, json_agg(json_build_object(
           'target_id', k.target_id, 'target', n.name, 'kind', k.kind, 'outcome', k.outcome,
           'at', ${isoTime(sql, outcomeAt(sql))}, 'due_at', ${isoTime(sql, sql`coalesce(k.breached_at, k.due_at)`)},
-          'ended_at', ${isoTime(sql, sql`k.ended_at`)},
+          'ended_at', ${isoTime(sql, sql`coalesce(k.ended_at, case when k.kind = 'first_reply' then e.first_reply_at end, e.closed_at)`)},
           'team', (select t.name from teams t where t.workspace_id = k.workspace_id and t.id = k.team_id),
           'member', ${memberNameOf(sql, sql`k.member_id`)}
         ) order by k.kind, k.target_id) as outcomes
