@@ -379,6 +379,62 @@ test('satisfaction, targets and availability open the ratings, results and spans
   assert.ok((await readAll(page)).every((cells) => cells[0] === 'Ana Ruiz' && cells[1] === 'Available'))
 })
 
+test('the times behind a figure are those of the time zone whose days it counts', { skip }, async (t) => {
+  const dashboard = await openDashboard(t, '/settings/profile')
+  const { page } = dashboard
+  const member = createBrowser(dashboard.url, dashboard.url)
+  await member.signIn(dashboard.owner)
+  const timeZone = 'Pacific/Kiritimati'
+  dataOf(await member.call('PATCH', '/workspace', { time_zone: timeZone }))
+  await fillReports(dashboard, 160)
+  const report = async (query: string): Promise<Json> => (await member.ask('GET', `/reports/${query}`)).data
+  await until('the days of the zone', async () => (await report('overview')).time_zone === timeZone)
+  const format = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeStyle: 'short', timeZone })
+  const plain = (text: string) => text.replaceAll(/\s/g, ' ')
+  /** What the list shows and its times, of cells that show a time and not a span. */
+  const timesOf = async (show: string) => {
+    await page.goto(`/reports${show}`)
+    await page.getByRole('dialog').getByText('times in Pacific/Kiritimati').waitFor()
+    await readAll(page)
+    const times = await page
+      .getByRole('dialog')
+      .locator('time')
+      .evaluateAll((found) =>
+        found.map((time) => [
+          time.getAttribute('title') ?? time.textContent ?? '',
+          time.getAttribute('datetime') ?? '',
+        ]),
+      )
+    assert.ok(times.length > 0, show)
+    for (const [shown = '', at = ''] of times) assert.equal(plain(shown), plain(format.format(new Date(at))), show)
+    return times.map(([shown = '']) => shown)
+  }
+  const { intervals } = await report('overview')
+  const { start, opened } = intervals.toSorted((one: Json, other: Json) => other.opened - one.opened)[0]
+  await timesOf(`?show=opened&start=${start}`)
+  const days = await page.getByRole('dialog').locator('tbody td:nth-child(4)').allInnerTexts()
+  assert.equal(days.length, opened)
+  const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(start))
+  assert.ok(
+    days.every((each) => each.startsWith(`${day}, `)),
+    days.join(),
+  )
+  await timesOf('/satisfaction?show=answered')
+  await timesOf('/availability?show=available')
+  await timesOf('/targets?show=missed')
+  const { data } = await member.ask('GET', '/reports/targets/outcomes?figure=missed&limit=1')
+  const due = plain(format.format(new Date(data[0].outcomes[0].at)))
+  const [first = ''] = await page.getByRole('dialog').locator('tbody td:nth-child(2)').allInnerTexts()
+  assert.ok(plain(first).includes(`was due ${due}`), first)
+  // The zone of the browser needs no name.
+  const zone = await page.evaluate<string>('Intl.DateTimeFormat().resolvedOptions().timeZone')
+  dataOf(await member.call('PATCH', '/workspace', { time_zone: zone }))
+  await until('the days of the browser', async () => (await report('overview')).time_zone === zone)
+  await page.goto('/reports?show=opened')
+  await page.getByRole('dialog').getByRole('row').nth(3).waitFor()
+  assert.equal(await page.getByText('times in ').count(), 0)
+})
+
 test('every report is shown at three widths, light and dark', { skip: skip || !shots }, async (t) => {
   const dashboard = await openDashboard(t, '/reports')
   const { page } = dashboard

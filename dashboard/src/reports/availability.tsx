@@ -2,7 +2,7 @@
 import { Avatar, Badge } from '../../../ui/display.tsx'
 import { type DataOf, type ItemOf, usePages } from '../lib/api.ts'
 import { countTicks } from '../lib/chart.ts'
-import { formatNumber, formatTime } from '../lib/time.ts'
+import { formatNumber } from '../lib/time.ts'
 import type { Column } from '../ui/table.tsx'
 import { reportWords } from '../words/reports.ts'
 import { words } from '../words/words.ts'
@@ -15,6 +15,7 @@ import { describeInterval, endOfInterval, Plot, type Series } from './plot.tsx'
 import type { ReportRequest } from './request.ts'
 import { type RowColumn, RowTable } from './row-table.tsx'
 import { Tile, TileFigure, Tiles } from './tiles.tsx'
+import type { FormatTime } from './zone.ts'
 
 const { availability: text, list, rows: rowWords } = reportWords
 
@@ -151,8 +152,9 @@ export function SpanDrawer({ report, request, opened, onUpdate }: DrawerProps) {
       title={list.title(words.shell.availability.states[figure], row ? nameOf(member ?? { name: null }) : undefined)}
       scope={start ? describeInterval(start, report.interval) : describeSpan(from, to)}
       summary={text.total(formatHours(expected))}
+      timeZone={report.time_zone}
       pages={pages}
-      columns={columns}
+      columnsWith={columnsWith}
       keyOf={({ id }) => id}
       counted={{
         loaded: Math.abs(sum - expected) <= toleranceSeconds * Math.max(1, report.rows.length) ? expected : sum,
@@ -167,7 +169,7 @@ export function SpanDrawer({ report, request, opened, onUpdate }: DrawerProps) {
   )
 }
 
-const columns: Column<Span>[] = [
+const columnsWith = (formatTime: FormatTime): Column<Span>[] => [
   { label: list.member, cell: (span) => <strong>{nameOf({ name: span.member })}</strong> },
   {
     label: text.state,

@@ -14,6 +14,7 @@ import { type Column, Table } from '../ui/table.tsx'
 import { reportWords } from '../words/reports.ts'
 import { words } from '../words/words.ts'
 import { closeRows } from './opened.ts'
+import { type FormatTime, formatIn, isZoneOfBrowser } from './zone.ts'
 
 const { list: text } = reportWords
 
@@ -23,8 +24,10 @@ type Props<Item> = {
   scope: string
   /** The figure in words. */
   summary: string
+  /** Of the times in the rows. */
+  timeZone: string
   pages: Pages<Item>
-  columns: readonly Column<Item>[]
+  columnsWith: (formatTime: FormatTime) => readonly Column<Item>[]
   keyOf: (item: Item) => string
   /** What the figure counts, of the loaded items and in the report. They are equal at the end of the list. */
   counted: { loaded: number; expected: number; name: (count: number) => string; format?: (count: number) => string }
@@ -35,7 +38,7 @@ type Props<Item> = {
 }
 
 export function RowsDrawer<Item>(props: Props<Item>) {
-  const { title, scope, summary, pages, columns, keyOf, isLinked = true, onUpdate } = props
+  const { title, scope, summary, timeZone, pages, columnsWith, keyOf, isLinked = true, onUpdate } = props
   // The report and the list are then of about the same moment.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the list opens.
   useEffect(() => {
@@ -46,7 +49,10 @@ export function RowsDrawer<Item>(props: Props<Item>) {
       <header>
         <div>
           <h2>{title}</h2>
-          <p className="soft small">{scope}</p>
+          <p className="soft small">
+            {scope}
+            {!isZoneOfBrowser(timeZone) && ` · ${text.zone(timeZone)}`}
+          </p>
         </div>
         <IconButton label={words.common.close} icon="close" onClick={closeRows} />
       </header>
@@ -63,7 +69,7 @@ export function RowsDrawer<Item>(props: Props<Item>) {
               isCompact
               rows={items}
               keyOf={keyOf}
-              columns={columns}
+              columns={columnsWith(formatIn(timeZone))}
             />
           )}
         </PagedList>

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { Badge } from '../../../ui/display.tsx'
 import { type ItemOf, usePages } from '../lib/api.ts'
-import { formatNumber, formatTime } from '../lib/time.ts'
+import { formatNumber } from '../lib/time.ts'
 import type { Column } from '../ui/table.tsx'
 import { reportWords } from '../words/reports.ts'
 import { hourFields, nameOfSlot } from './busy-hours.tsx'
@@ -13,6 +13,7 @@ import { describeSpan } from './header.tsx'
 import type { Opened } from './opened.ts'
 import { describeInterval, endOfInterval } from './plot.tsx'
 import type { KeyedReport, ReportRequest } from './request.ts'
+import type { FormatTime } from './zone.ts'
 
 const { list: text, figures: names } = reportWords
 
@@ -59,8 +60,9 @@ export function EpisodeDrawer({ report, request, opened, onUpdate }: Props) {
       title={text.title(names[figure], row ? nameOfRow(report, row) : undefined)}
       scope={scope}
       summary={summaryOf(figures, figure, expected)}
+      timeZone={report.time_zone}
       pages={pages}
-      columns={columns}
+      columnsWith={columnsWith}
       keyOf={({ id }) => id}
       counted={{ loaded, expected, name: isReplies ? text.replies : text.count }}
       isRestricted={isRestricted}
@@ -114,7 +116,7 @@ function nameOfRow({ name, rows }: EpisodeReport, row: string): string {
   return row === 'none' ? without[name as KeyedReport] : (found?.name ?? gone[name as KeyedReport])
 }
 
-const columns: Column<Episode>[] = [
+const columnsWith = (formatTime: FormatTime): Column<Episode>[] => [
   { label: text.contact, cell: (item) => <ContactLink item={item} /> },
   { label: text.team, cell: ({ team }) => team ?? <None /> },
   { label: text.member, cell: ({ member }) => member ?? <None /> },

@@ -2,7 +2,7 @@
 import { SegmentedControl } from '../../../ui/controls.tsx'
 import { Card } from '../../../ui/display.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
-import { formatNumber, formatShare, formatTime } from '../lib/time.ts'
+import { formatNumber, formatShare } from '../lib/time.ts'
 import { Rated } from '../ui/rated.tsx'
 import type { Column } from '../ui/table.tsx'
 import { reportWords } from '../words/reports.ts'
@@ -17,6 +17,7 @@ import { RowName } from './row-name.tsx'
 import { type RowColumn, RowTable } from './row-table.tsx'
 import { NothingInPeriod, SetUp } from './states.tsx'
 import { Tile, TileFigure, Tiles } from './tiles.tsx'
+import type { FormatTime } from './zone.ts'
 
 const { satisfaction: text, list, rows: rowWords } = reportWords
 
@@ -266,8 +267,9 @@ export function RatingDrawer({ report, request, opened, onUpdate }: DrawerProps)
       )}
       scope={start ? describeInterval(start, report.interval) : describeSpan(from, to)}
       summary={name(expected)}
+      timeZone={report.time_zone}
       pages={pages}
-      columns={columns}
+      columnsWith={columnsWith}
       keyOf={({ id }) => id}
       counted={{ loaded: pages.items.length, expected, name }}
       isRestricted={request.isRestricted}
@@ -276,7 +278,7 @@ export function RatingDrawer({ report, request, opened, onUpdate }: DrawerProps)
   )
 }
 
-const columns: Column<Rating>[] = [
+const columnsWith = (formatTime: FormatTime): Column<Rating>[] => [
   { label: list.contact, cell: (item) => <ContactLink item={item} /> },
   {
     label: text.rating,

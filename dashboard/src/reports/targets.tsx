@@ -2,7 +2,7 @@
 import { SegmentedControl } from '../../../ui/controls.tsx'
 import { type DataOf, type ItemOf, useCall, usePages } from '../lib/api.ts'
 import { countTicks } from '../lib/chart.ts'
-import { formatCompact, formatNumber, formatShare, formatTime } from '../lib/time.ts'
+import { formatCompact, formatNumber, formatShare } from '../lib/time.ts'
 import type { Column } from '../ui/table.tsx'
 import { reportWords } from '../words/reports.ts'
 import { ContactLink, RowsDrawer } from './drawer.tsx'
@@ -16,6 +16,7 @@ import { RowName } from './row-name.tsx'
 import { type RowColumn, RowTable } from './row-table.tsx'
 import { NothingInPeriod, SetUp } from './states.tsx'
 import { Tile, TileFigure, Tiles } from './tiles.tsx'
+import type { FormatTime } from './zone.ts'
 
 const { targets: text, list, rows: rowWords } = reportWords
 
@@ -211,8 +212,9 @@ export function OutcomeDrawer({ report, request, opened, onUpdate }: DrawerProps
       )}
       scope={start ? describeInterval(start, report.interval) : describeSpan(from, to)}
       summary={text.results(expected)}
+      timeZone={report.time_zone}
       pages={pages}
-      columns={columns}
+      columnsWith={columnsWith}
       keyOf={({ id }) => id}
       counted={{ loaded, expected, name: text.results }}
       isRestricted={request.isRestricted}
@@ -225,7 +227,7 @@ export function OutcomeDrawer({ report, request, opened, onUpdate }: DrawerProps
 const lateness = (at: string, endedAt: string | null): string | null =>
   endedAt === null ? null : formatSeconds((Date.parse(endedAt) - Date.parse(at)) / 1_000)
 
-const columns: Column<Episode>[] = [
+const columnsWith = (formatTime: FormatTime): Column<Episode>[] => [
   { label: list.contact, cell: (item) => <ContactLink item={item} /> },
   {
     label: text.outcome,

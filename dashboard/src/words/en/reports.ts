@@ -233,6 +233,7 @@ export const reports = {
     withClosing: (count: number) => `${episodes(count)} with a time to closing`,
     median: (span: string, p90: string) => `median ${span}, 90% within ${p90}`,
     now: 'now',
+    zone: (zone: string) => `times in ${zone.replaceAll('_', ' ')}`,
     shown: (shown: string, count: string) => `${shown} of ${count} are shown.`,
     allShown: (count: string) => `The list is complete: ${count}.`,
     hidden: (shown: string, count: string) =>
