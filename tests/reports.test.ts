@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { assertRefused, pluck } from './assertions.ts'
 import { type Browser, createMember } from './browser.ts'
 import { countReports, deleteWorkspace, insertMember, newId, pastId } from './internals.ts'
-import { assertBadRequest, type Json, main, signIn, start, times, type World } from './support.ts'
+import { assertBadRequest, type Json, main, signIn, start, times, type World, withProvider } from './support.ts'
 
 type Episode = {
   id: string
@@ -831,6 +831,26 @@ test('each figure opens the episodes behind it', async (t) => {
   const lines = (await csv.text()).trim().split('\r\n')
   assert.equal(lines.length, data.rows.length + 1)
   assert.ok(lines[1]?.startsWith(`${data.rows[0].name},${data.rows[0].id},${data.rows[0].opened},`), lines[1])
+})
+
+test('who waits now are the customers of open conversations, as in the inbox', async (t) => {
+  const world = await withProvider(start(t))
+  const { ask } = await signIn(world)
+  for (const from of ['+14155880001', '+14155880002', '+14155880003'])
+    await world.provider.writes({ from, text: 'hello' })
+  const [snoozed, pending, open]: string[] = pluck((await ask('GET', '/conversations')).data, 'id')
+  await ask('PATCH', `/conversations/${snoozed}`, { snoozed_until: new Date(Date.now() + hourMs).toISOString() })
+  await ask('PATCH', `/conversations/${pending}`, { status: 'pending' })
+  const listed = async () =>
+    pluck((await ask('GET', '/reports/overview/episodes?figure=waiting_now')).data, 'conversation_id')
+  const counted = async () => {
+    const { totals, rows } = (await ask('GET', '/reports/members')).data
+    return [totals.waiting_now, sumOf(pluck(rows, 'waiting_now'))]
+  }
+  const inInbox = async () => pluck((await ask('GET', '/conversations?status=open&sort=waiting')).data, 'id')
+  assert.deepEqual([await listed(), await inInbox(), await counted()], [[open], [open], [1, 1]])
+  await ask('PATCH', `/conversations/${snoozed}`, { status: 'open' })
+  assert.deepEqual([(await listed()).toSorted(), await counted()], [[open, snoozed].toSorted(), [2, 2]])
 })
 
 test('a report refuses a period, a filter or a row that it cannot have', async (t) => {

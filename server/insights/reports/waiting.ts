@@ -4,9 +4,9 @@ import type { Fragment, Sql } from '../../lib/postgres/db.ts'
 import { type Dimension, dimensions, noKey } from './facts.ts'
 import type { Filters } from './request.ts'
 
-/** A conversation with a bot waits for no member. */
+/** A conversation with a bot waits for no member. One that is snoozed is pending: like the open ones of the inbox, the figure is work of now. */
 export const isWaiting = (sql: Sql): Fragment =>
-  sql`v.waiting_since is not null and v.status <> 'closed' and v.bot_run_id is null and v.episode_id is not null`
+  sql`v.waiting_since is not null and v.status = 'open' and v.bot_run_id is null and v.episode_id is not null`
 
 const keys = (sql: Sql): Record<Exclude<Dimension, 'label'>, Fragment> => ({
   team: sql`v.team_id`,

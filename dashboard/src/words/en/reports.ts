@@ -195,7 +195,7 @@ export const reports = {
     error: 'Medians and 90% values have an error of at most 2%. All other figures are exact.',
     overview:
       'The page “Overview” counts messages, and the time to every reply. Reports count episodes, and the time to the first reply of each.',
-    waiting: 'Conversations with a bot do not wait for a member.',
+    waiting: '“Waiting now” counts neither pending conversations, such as snoozed ones, nor those with a bot.',
     officeHours: 'Times count office hours only. An episode without office hours at its time is not among them.',
   },
   empty: {
