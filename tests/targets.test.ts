@@ -315,7 +315,7 @@ test('the first active target whose conditions match applies, also after they ch
 
 test('a target that applies after its time has run out has no miss of its own', async (t) => {
   const world = await startWorld(t)
-  const { ask, create, change, converse, reply, update, provider, followed, wait, outcomesOf, clocksOf } = world
+  const { ask, create, change, converse, reply, update, provider, followed, wait, settle, outcomesOf, clocksOf } = world
   const createTeam = async (name: string): Promise<string> => (await ask('POST', '/teams', { name }, 201)).data.id
   const [bookings, repairs] = [await createTeam('Bookings'), await createTeam('Repairs')]
   const ofTeam = (value: string) => ({ match: 'all', rules: [{ field: 'team', op: 'is', value }] })
@@ -346,6 +346,7 @@ test('a target that applies after its time has run out has no miss of its own', 
     ...{ id: slow.id, first_reply_minutes: 20, conditions: ofTeam(repairs) },
   })
   assert.deepEqual(pluck(preview.data.conversations, 'id'), [early.id])
+  assertFields((await ask('POST', '/targets/preview', { id: 'none', first_reply_minutes: 20 })).data, { count: 0 })
   // The target that missed it shows it as late again.
   await update(late.id, { assigned_team_id: bookings })
   assert.equal(dueIn(await followed(late.id)), -16)
@@ -363,6 +364,11 @@ test('a target that applies after its time has run out has no miss of its own', 
   // A new target applies to waits from their start.
   const other = await converse(phoneOf(62))
   await wait(other.id, 60)
+  for (const team of [bookings, null]) {
+    await update(other.id, { assigned_team_id: team })
+    await settle()
+  }
+  assertFields((await ask('POST', '/targets/preview', { first_reply_minutes: 30 })).data, { overdue_count: 1 })
   await create({ name: 'All', first_reply_minutes: 30 })
   assert.equal(dueIn(await followed(other.id)), -30)
   assert.deepEqual(await outcomesOf(other.id), [['first_reply', 'missed']])

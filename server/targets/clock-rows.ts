@@ -108,7 +108,7 @@ export async function readEpisodes(
   const named = [...new Set(changes.flatMap(({ episode_id }) => episode_id ?? []))]
   return sql<StoredEpisode[]>`
     select e.id, e.conversation_id, ${msOf(sql, sql`e.closed_at`)} as closed_ms, f.track,
-      ${clocksOf(sql, sql`k.workspace_id = e.workspace_id and k.episode_id = e.id`)} as clocks
+      ${clocksOf(sql, workspaceId, sql`k.episode_id = e.id`)} as clocks
     from episodes e
     left join target_episodes f on f.workspace_id = e.workspace_id and f.episode_id = e.id
     where e.workspace_id = ${workspaceId} and e.conversation_id = any(${[...ids]}::uuid[])
@@ -117,13 +117,13 @@ export async function readEpisodes(
 }
 
 /** The stored clocks as a JSON array. `condition`: on clock `k`. */
-export const clocksOf = (sql: Sql, condition: Fragment): Fragment => sql`coalesce((
+export const clocksOf = (sql: Sql, workspaceId: string, condition: Fragment): Fragment => sql`coalesce((
       select json_agg(json_build_object(
         'target_id', k.target_id, 'kind', k.kind, 'startedMs', ${msOf(sql, sql`k.started_at`)}, 'dueMs', ${msOf(sql, sql`k.due_at`)},
         'breachedMs', ${msOf(sql, sql`k.breached_at`)}, 'outcome', k.outcome, 'endedMs', ${msOf(sql, sql`k.ended_at`)},
         'remindedMinutes', k.reminded_minutes
       ))
-      from target_clocks k where ${condition}
+      from target_clocks k where k.workspace_id = ${workspaceId} and ${condition}
     ), '[]'::json)`
 
 export type StoredResult = StoredClock & { nextMs: number | null }

@@ -61,6 +61,7 @@ export async function previewTarget(
   const target = readTarget(input)
   const all = await listTargets(sql, workspaceId)
   const edited = all.findIndex((one) => one.id === id?.toLowerCase())
+  const editedId = all[edited]?.id ?? null
   const position = edited < 0 ? positionOfNew(all, target.conditions) : edited
   const earlier = all.slice(0, position).filter(({ is_active }) => is_active)
   const conditions = earlier.map((each) => conditionOf(sql, workspaceId, each.conditions))
@@ -72,7 +73,7 @@ export async function previewTarget(
   const candidates = await sql<Candidate[]>`
     select w.id, c.name as contact_name, w.channel, w.waiting_since, (extract(epoch from w.waiting_since) * 1000)::float8 as waiting_ms,
       w.team_id, w.connection_id, w.episode_replies > 0 as has_replied, f.track,
-      ${clocksOf(sql, sql`k.workspace_id = ${workspaceId} and k.episode_id = w.episode_id and k.target_id = ${id ?? null}`)} as clocks,
+      ${clocksOf(sql, workspaceId, sql`k.episode_id = w.episode_id and k.target_id = ${editedId}`)} as clocks,
       (extract(epoch from now()) * 1000)::float8 as now_ms
     from (
       select v.id, v.contact_id, v.channel, v.waiting_since, v.team_id, v.connection_id, v.episode_id, v.episode_replies
@@ -107,7 +108,7 @@ export async function previewTarget(
       ? (counts.get(key) ?? (await readCount(sql, workspaceId, row.team_id, row.connection_id)))
       : calendar
     counts.set(key, count)
-    const appliedMs = row.track?.targetId === id?.toLowerCase() ? (row.track?.appliedMs ?? null) : null
+    const appliedMs = editedId && row.track?.targetId === editedId ? (row.track.appliedMs ?? null) : null
     const found = dueOf(row, { count, limitsMs: limitsOf(target), appliedMs })
     if (found) due.push({ row, ...found })
   }
