@@ -139,8 +139,6 @@ type Connecting = { workspaceId?: string; messagesPerSecond?: number }
 export const main = { only: process.env.PARLEY_TEST_MAIN === '1' }
 
 const silent = pino({ level: 'silent' })
-/** Pools as in a service of so many processes: each connection prepares the same statements once more. */
-const likeProcesses = 8
 export const setupToken = 'the token of the first run'
 export const testEncryptionKey = '5e'.repeat(32)
 const sealer = createSealer(testEncryptionKey)
@@ -245,7 +243,7 @@ async function startService(
   const serve = async (port = 0) => {
     const http = createHttp()
     const health = createHealth(times.health)
-    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])], likeProcesses)
+    const pools = createPools(database.connect, [...new Set([...apiPools, ...workerPools])])
     const live = await startLive({ db: pools.general, log, health })
     const guard = createGuard({ allowedCidrs, times: times.webhooks, ...(resolver ? { resolver } : {}) })
     const ca = readFileSync(join(import.meta.dirname, 'fixtures/tls.crt'))
