@@ -5,7 +5,7 @@ import type { Json } from './owner.ts'
 
 export const publicUrl = 'http://parley.test'
 
-/** Compressing every answer takes a tenth of the time of a test. `http.test.ts` has the encodings. */
+/** Compressing every answer takes time that no test needs. `http.test.ts` has the encodings. */
 export const uncompressed = { 'accept-encoding': 'identity' }
 
 type Person = { email: string; password: string }
